@@ -10,6 +10,7 @@ since the model goes on with that, everything after it follows, and what-if ques
 Nothing is stored on the model: one loaded model serves any number of passes at once.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -40,14 +41,17 @@ class Trace(Mapping[str, Value]):
     """The values of one forward pass by path (`decoder.layers.2.self_attention.scores`), in the order computed.
 
     `edits` maps a path to functions that take the value and the trace so far and return the value to go on with;
-    several at one path are applied in order.
+    several at one path are applied in order. `config` is the model's own (None for a module that has none), for what
+    no tensor shows: the epsilon of its norms, its activation.
     """
 
     def __init__(self, model: nn.Module, edits: Mapping[str, Sequence[Edit]] | None = None):
+        self.config = getattr(model, "config", None)
         self.parameters = dict(model.named_parameters(remove_duplicate=False))
         self.edits = dict(edits or {})
         self._paths = {module: path for path, module in model.named_modules()}
         self._values: dict[str, Value] = {}
+        self._order: dict[str, int] = {}
 
     def record(self, module: nn.Module, name: str, value: Tensor, axes: str) -> Tensor:
         """File a value under its module's path and its own name; return it, edited where an edit asks for that."""
@@ -64,6 +68,7 @@ class Trace(Mapping[str, Value]):
                     f"An edit of {path} returned shape {tuple(edited.shape)} in place of {tuple(value.shape)}."
                 )
             value = edited
+        self._order[path] = len(self._values)
         self._values[path] = Value(value.detach(), names)
         return value
 
@@ -75,6 +80,10 @@ class Trace(Mapping[str, Value]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def before(self, first: str, second: str) -> bool:
+        """Whether both values were computed, and `first` before `second`."""
+        return self._order.get(first, math.inf) < self._order.get(second, -math.inf)
 
     def select(self, pattern: str) -> dict[str, Value]:
         """The values whose path fits a pattern: `select("encoder.layers.*.self_attention.weights")`."""

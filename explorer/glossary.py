@@ -1,0 +1,1300 @@
+"""What every recorded value is: its symbol, its formula, what it is computed from, and how, down to a single cell.
+
+One table holds an `Entry` for each kind of value and parameter, found by its path. From it follow
+
+    entry(path, trace)              what it is called, its formula, what the operation does, in words
+    inputs(path, trace)             the values and parameters it is computed from, by the part that each plays
+    consumers(path, trace)          the values that are computed from it
+    recompute(path, trace)          the whole value, from its recorded inputs
+    arithmetic(path, index, trace)  one cell, as the numbers of its formula
+
+Which value feeds which is read from the trace: a sublayer that ran after its norm read the norm, one that ran before
+it read the stream. Nothing here asks for the norm order or the architecture. The formulas are written apart from
+the model's own code, so that agreement between the two means something.
+
+One symbol, one meaning. Letters that count: i a position (of the query), j a position that is looked at (of the key),
+c a place in a vector, m a place in the vector that is summed over.
+
+    t  token id            q k v  query, key, value          h  hidden, before the bend    E    embedding matrix
+    e  a token's vector    r  raw score    s  scaled score   g  hidden, after the bend     W b  weights and biases
+    p  a place's vector    A  what is allowed                f  feed-forward output        gamma beta  gain and shift
+    x  the stream          alpha  attention weight           mu sigma  mean, deviation     d    a width
+    x' with a sum added    z  a head's output  Z  all        l  logit   P  probability     epsilon  keeps a root from 0
+    M  encoder's output    a  attention output               x-hat, x-bar  normalised stream, normed stream
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from explorer.config import PAD, Config
+from explorer.trace import Trace
+
+Words = Mapping[str, str]  # one text for each language: {"en": ..., "ko": ...}
+Index = tuple[int, ...]
+Role = Literal["id", "signed", "query", "key", "value", "score", "mask", "weight", "probability", "parameter"]
+
+MOST_TERMS = 1024  # a sum of more terms than this (a softmax over the vocabulary) has its smallest ones put together
+WAVELENGTH = 10000  # 2 pi times this is the longest wave of the sinusoidal positions
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A number in a formula, and the cell it comes from: `path[index]`, or no path for a constant.
+
+    With `minus` the number is the cell less another one: x - mu.
+    """
+
+    number: float
+    symbol: str
+    path: str | None = None
+    index: Index = ()
+    role: Role = "signed"
+    minus: "Factor | None" = None
+
+
+@dataclass(frozen=True)
+class Term:
+    """One summand: the product of its factors, or e to the power of its only one.
+
+    `count` is more than one where so many small terms were put together; it then has no factors.
+    """
+
+    value: float
+    factors: tuple[Factor, ...]
+    function: Literal["product", "exp"] = "product"
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Outer:
+    """What is done to the sum of the terms.
+
+    divide    the sum over `number`            softmax   `number`, e to the cell's own score, over the sum
+    sin, cos  of the sum, an angle             lookup    the term is a row of a table: the one that `factors` names
+    """
+
+    name: Literal["divide", "softmax", "sin", "cos", "lookup"]
+    symbol: str
+    number: float
+    factors: tuple[Factor, ...] = ()
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One reason why a query may look at a key or may not: in numbers (LaTeX) and in words."""
+
+    holds: bool
+    latex: str
+    words: Words
+    factors: tuple[Factor, ...] = ()
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """How one cell came about: `computed` = `outer` of the sum of `terms`, beside what the model recorded.
+
+    form    given: an input or a parameter, nothing is computed     copy: another cell's number, moved
+            lookup: a cell of a table        sum: a sum of products (one or many), maybe divided
+            softmax, wave: see Outer         mask: the score where `conditions` allow it, else minus infinity
+            condition: 1 where all `conditions` hold, else 0
+    """
+
+    path: str
+    index: Index
+    form: str
+    symbol: str
+    formula: str
+    recorded: float
+    computed: float
+    terms: tuple[Term, ...] = ()
+    outer: Outer | None = None
+    conditions: tuple[Condition, ...] = ()
+    edited: bool = False
+
+    @property
+    def total(self) -> float:
+        """The sum of all terms."""
+        return math.fsum(term.value for term in self.terms)
+
+    def largest(self, count: int = 4) -> tuple[Term, ...]:
+        """The terms of the largest size, in the order of the sum."""
+        named = [number for number, term in enumerate(self.terms) if term.count == 1]
+        chosen = sorted(named, key=lambda number: -abs(self.terms[number].value))[:count]
+        return tuple(self.terms[number] for number in sorted(chosen))
+
+    def rest(self, count: int = 4) -> Term | None:
+        """All other terms as one, so that it and `largest` add up to `total`; None when there are no others."""
+        number = sum(term.count for term in self.terms) - len(self.largest(count))
+        if not number:
+            return None
+        return Term(self.total - math.fsum(term.value for term in self.largest(count)), (), count=number)
+
+
+# The forms of computation. Each computes a whole value from its inputs (`whole`) and lays one cell out (`cell`).
+
+
+@dataclass(frozen=True)
+class Given:
+    """An input of the model or a parameter: nothing is computed."""
+
+    def whole(self, values: Mapping[str, Tensor], recorded: Tensor, config: Config) -> Tensor:
+        return recorded
+
+    def cell(self, of: "_Cell") -> dict:
+        return {"form": "given", "computed": of.recorded}
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The rows of a table that the ids name."""
+
+    def whole(self, values, recorded, config):
+        return values["table"][values["ids"]]
+
+    def cell(self, of):
+        position, column = of.index
+        row = of.factor("ids", (position,))
+        entry = of.factor("table", (int(row.number), column))
+        return {
+            "form": "lookup",
+            "computed": entry.number,
+            "terms": (Term(entry.number, (entry,)),),
+            "outer": Outer("lookup", row.symbol, row.number, (row,)),
+        }
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum of products in Einstein's notation, maybe divided.
+
+    `axes` are those of the result, a letter each; letters in brackets share one axis, as the heads share the rows of
+    W_Q. A product is a row of (what, axes); an axis that the result lacks is summed over. `what` is an input's part,
+    a constant (see `_constant`), a function of an input (`gate of hidden`), or a difference of two (`x - mean`).
+    """
+
+    axes: str
+    products: tuple[tuple[tuple[str, str], ...], ...]
+    divisor: tuple[str, str] | None = None
+
+    def whole(self, values, recorded, config):
+        sizes = {"h": config.heads}
+        plain = _letters(self.axes)
+        total = 0
+        for product in self.products:
+            names = [_letters(axes.split(" - ")[0]) for _, axes in product if axes]
+            tensors = [_split(_tensor(what, values, config), axes, sizes) for what, axes in product if axes]
+            kept = "".join(letter for letter in plain if any(letter in name for name in names))
+            result = torch.einsum(f"{','.join(names)}->{kept}", *tensors)
+            for what, axes in product:
+                result = result if axes else result * _constant(what, config)
+            total = total + result[tuple(slice(None) if letter in kept else None for letter in plain)]
+        if self.divisor:
+            what, axes = self.divisor
+            total = total / (_tensor(what, values, config) if axes else _constant(what, config))
+        return total if plain == self.axes else total.flatten(-2)
+
+    def cell(self, of):
+        place = of.place(self.axes)
+        terms = []
+        for product in self.products:
+            letters = "".join(_letters(axes.split(" - ")[0]) for _, axes in product)
+            summed = next((letter for letter in letters if letter not in place), None)
+            columns = [of.factors(what, axes, place, summed) for what, axes in product]
+            count = max(map(len, columns))
+            for row in zip(*(column * (count // len(column)) for column in columns), strict=True):
+                terms.append(Term(math.prod(factor.number for factor in row), tuple(row)))
+        outer = None
+        computed = math.fsum(term.value for term in terms)
+        if self.divisor:
+            (divisor,) = of.factors(*self.divisor, place, None)
+            outer = Outer("divide", divisor.symbol, divisor.number, (divisor,))
+            computed /= divisor.number
+        copied = not outer and len(terms) == 1 and len(terms[0].factors) == 1
+        return {
+            "form": "copy" if copied else "sum",
+            "computed": computed,
+            "terms": tuple(terms),
+            "outer": outer,
+        }
+
+
+@dataclass(frozen=True)
+class Wave:
+    """The place in the text as waves: a sine in the even columns, its cosine in the odd ones."""
+
+    def whole(self, values, recorded, config):
+        length, width = recorded.shape
+        column = torch.arange(width, device=recorded.device)
+        power = (column - column % 2).double() / width
+        angle = torch.arange(length, device=recorded.device).double()[:, None] / WAVELENGTH**power
+        return torch.where(column % 2 == 0, angle.sin(), angle.cos())
+
+    def cell(self, of):
+        position, column = of.index
+        even = column - column % 2
+        place = Factor(float(position), "i")
+        frequency = Factor(WAVELENGTH ** (-even / of.width), rf"{WAVELENGTH}^{{-{even}/{of.width}}}")
+        angle = place.number * frequency.number
+        name = "cos" if column % 2 else "sin"
+        return {
+            "form": "wave",
+            "computed": getattr(math, name)(angle),
+            "terms": (Term(angle, (place, frequency)),),
+            "outer": Outer(name, rf"\{name}", angle),
+        }
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Which query may look at which key: not at what comes later, or not at padding."""
+
+    causal: bool
+
+    def whole(self, values, recorded, config):
+        queries, keys = (torch.arange(length, device=recorded.device) for length in recorded.shape)
+        if self.causal:
+            return keys <= queries[:, None]
+        return (values["ids"] != PAD).expand(recorded.shape)
+
+    def cell(self, of):
+        conditions = self.conditions(of)
+        return {
+            "form": "condition",
+            "computed": float(all(condition.holds for condition in conditions)),
+            "conditions": conditions,
+        }
+
+    def conditions(self, of: "_Cell") -> tuple[Condition, ...]:
+        query, key = of.index
+        if self.causal:
+            holds = key <= query
+            words = {
+                True: {
+                    "en": f"Key {key} does not come after query {query}.",
+                    "ko": f"키 {key}번은 쿼리 {query}번보다 뒤에 오지 않습니다.",
+                },
+                False: {
+                    "en": f"Key {key} comes after query {query}, and the future is hidden.",
+                    "ko": f"키 {key}번은 쿼리 {query}번보다 뒤에 오므로 가려집니다.",
+                },
+            }
+            return (Condition(holds, rf"{key} \le {query}" if holds else rf"{key} > {query}", words[holds]),)
+        token = of.factor("ids", (key,))
+        holds = token.number != PAD
+        words = {
+            True: {"en": f"Key {key} is not padding.", "ko": f"키 {key}번은 패딩이 아닙니다."},
+            False: {"en": f"Key {key} is padding.", "ko": f"키 {key}번은 패딩이므로 가려집니다."},
+        }
+        latex = rf"t_{{{key}}} = {token.number:.0f}" + (rf" \ne {PAD}" if holds else "")
+        return (Condition(holds, latex, words[holds], (token,)),)
+
+
+@dataclass(frozen=True)
+class Masked:
+    """The scores that are allowed; minus infinity in place of the others."""
+
+    def whole(self, values, recorded, config):
+        return torch.where(values["allowed"], values["scores"], -math.inf)
+
+    def cell(self, of):
+        _, query, key = of.index
+        score, allowed = of.factor("scores", of.index), of.factor("allowed", (query, key))
+        holds = bool(allowed.number)
+        words = {
+            True: {
+                "en": f"Query {query} may look at key {key}.",
+                "ko": f"쿼리 {query}번은 키 {key}번을 볼 수 있습니다.",
+            },
+            False: {
+                "en": f"Query {query} may not look at key {key}.",
+                "ko": f"쿼리 {query}번은 키 {key}번을 볼 수 없습니다.",
+            },
+        }
+        itself = Condition(holds, f"A_{{{query},{key}}} = {int(holds)}", words[holds], (allowed,))
+        reasons = arithmetic(allowed.path, allowed.index, of.trace)
+        return {
+            "form": "mask",
+            "computed": score.number if holds else -math.inf,
+            "terms": (Term(score.number, (score,)),) if holds else (),
+            "conditions": (itself, *(() if reasons.edited else reasons.conditions)),
+        }
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """Shares that sum to 1: e to the power of each score, over the sum of all of these along the last axis."""
+
+    def whole(self, values, recorded, config):
+        scores = values["scores"]
+        powers = (scores - scores.amax(-1, keepdim=True)).exp()
+        return powers / powers.sum(-1, keepdim=True)
+
+    def cell(self, of):
+        *row, own = of.index
+        scores = of.row("scores", tuple(row))
+        # Shares do not change when all scores move together; only far from 0 would e^s leave the range of numbers.
+        highest = max(score.number for score in scores)
+        shift = highest if 600 < abs(highest) < math.inf else 0.0
+        terms = [Term(math.exp(score.number - shift), (score,), "exp") for score in scores]
+        total, share = math.fsum(term.value for term in terms), terms[own].value
+        if len(terms) > MOST_TERMS:
+            order = sorted(range(len(terms)), key=lambda number: (number != own, -terms[number].value))
+            kept, small = sorted(order[: MOST_TERMS // 4]), order[MOST_TERMS // 4 :]
+            together = Term(math.fsum(terms[number].value for number in small), (), "exp", len(small))
+            terms = [*(terms[number] for number in kept), together]
+        shifted = f" {-shift:+g}" if shift else ""
+        return {
+            "form": "softmax",
+            "computed": share / total if total else math.nan,
+            "terms": tuple(terms),
+            "outer": Outer("softmax", f"e^{{{scores[own].symbol}{shifted}}}", share, (scores[own],)),
+        }
+
+
+Form = Given | Lookup | Sum | Wave | Allowed | Masked | Softmax
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One kind of value or parameter.
+
+    `formula` is for a vector, `cell` for one number of it (LaTeX, biases included, as torch stores the parameters);
+    with a trace, {x} in them is what this pass read there. `reads` names each input by its part: the name beside it
+    in the module, or a rule that finds its path in the trace.
+    """
+
+    symbol: str
+    formula: str
+    cell: str
+    name: Words
+    sentence: Words
+    role: Role
+    form: Form = Given()
+    reads: Mapping[str, "str | Rule"] = field(default_factory=dict)
+
+
+Rule = Callable[[str, Trace], str]
+
+
+# Where an input is found: rules that read the order of the trace.
+
+
+def _module(path: str) -> str:
+    return path.rpartition(".")[0]
+
+
+def _beside(path: str, name: str) -> str:
+    """Another value or parameter of the same module."""
+    return f"{_module(path)}.{name}".lstrip(".")
+
+
+def _residuals(stack: str, trace: Trace) -> list[str]:
+    """A stack's residual connections, in the order of the pass."""
+    return [_module(path) for path in trace if path.startswith(f"{stack}.") and path.endswith("_residual.input")]
+
+
+def _leaves(residual: str, trace: Trace) -> str:
+    """What a residual connection hands on: its norm's output if that came after the sum, else the sum."""
+    added, normed = f"{residual}.sum", f"{residual}.norm.output"
+    return normed if trace.before(added, normed) else added
+
+
+def _previous(path: str, trace: Trace) -> str:
+    """The stream that arrives at a residual connection."""
+    stack = path.split(".")[0]
+    residuals = _residuals(stack, trace)
+    number = residuals.index(_module(path))
+    return _leaves(residuals[number - 1], trace) if number else f"{stack}.embedding.output"
+
+
+def _read(path: str, trace: Trace) -> str:
+    """What a sublayer reads: its norm's output if that was there before it, else the stream."""
+    residual = f"{_module(path)}_residual"
+    normed = f"{residual}.norm.output"
+    return normed if trace.before(normed, path) else f"{residual}.input"
+
+
+def _normed(path: str, trace: Trace) -> str:
+    """What a norm reads: the sum if that was there before it, else the stream; at a stack's end, its last stream."""
+    owner = _module(_module(path))
+    if not owner.endswith("_residual"):
+        return _leaves(_residuals(owner, trace)[-1], trace)
+    return f"{owner}.sum" if trace.before(f"{owner}.sum", path) else f"{owner}.input"
+
+
+def _end(stack: str, trace: Trace) -> str:
+    """A stack's last vectors."""
+    normed = f"{stack}.norm.output"
+    return normed if normed in trace else _leaves(_residuals(stack, trace)[-1], trace)
+
+
+def _stacks(trace: Trace) -> list[str]:
+    return [_module(_module(path)) for path in trace if path.endswith(".embedding.ids")]
+
+
+def _memory(path: str, trace: Trace) -> str:
+    """The output of the stack that ran first."""
+    return _end(_stacks(trace)[0], trace)
+
+
+def _last(path: str, trace: Trace) -> str:
+    """The output of the stack that ran last."""
+    return _end(_stacks(trace)[-1], trace)
+
+
+def _sublayer_output(path: str, trace: Trace) -> str:
+    return f"{_module(path).removesuffix('_residual')}.output"
+
+
+def _own_ids(path: str, trace: Trace) -> str:
+    return f"{path.split('.')[0]}.embedding.ids"
+
+
+def _memory_ids(path: str, trace: Trace) -> str:
+    return f"{_stacks(trace)[0]}.embedding.ids"
+
+
+def _table(path: str, trace: Trace) -> str:
+    return f"{_stacks(trace)[-1]}.embedding.weight"
+
+
+# Constants and functions that stand in formulas.
+
+
+def _constant(name: str, config: Config) -> float:
+    return {
+        "d_model": config.d_model,
+        "root of d_model": math.sqrt(config.d_model),
+        "root of d_k": math.sqrt(config.d_k),
+    }[name]
+
+
+_SYMBOLS = {
+    "d_model": r"d_{\text{model}}",
+    "root of d_model": r"\sqrt{d_{\text{model}}}",
+    "root of d_k": r"\sqrt{d_k}",
+}
+
+
+def _function(name: str, number: Tensor, config: Config) -> Tensor:
+    if name == "deviation":
+        return (number + config.epsilon).sqrt()
+    if config.activation == "relu":
+        return (number > 0).to(number.dtype)
+    return 0.5 * torch.erfc(-number / math.sqrt(2))
+
+
+def _function_symbol(name: str, config: Config) -> str:
+    if name == "deviation":
+        return r"\sqrt{\sigma^2 + \epsilon}"
+    return "[h > 0]" if config.activation == "relu" else r"\Phi(h)"
+
+
+def _tensor(what: str, values: Mapping[str, Tensor], config: Config) -> Tensor:
+    """An input, a function of one (`gate of hidden`), or a difference of two (`x - mean`)."""
+    if " - " in what:
+        first, second = what.split(" - ")
+        return values[first] - values[second]
+    if " of " in what:
+        function, name = what.split(" of ")
+        return _function(function, values[name], config)
+    return values[what]
+
+
+def _letters(axes: str) -> str:
+    return axes.replace("(", "").replace(")", "")
+
+
+def _split(tensor: Tensor, axes: str, sizes: Mapping[str, int]) -> Tensor:
+    """Give letters in brackets, (hc), an axis each; the first letter's size is known."""
+    if "(" not in axes:
+        return tensor
+    return tensor.unflatten(axes.index("("), (sizes[axes[axes.index("(") + 1]], -1))
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One cell at work: its inputs as factors."""
+
+    path: str
+    index: Index
+    trace: Trace
+    sources: Mapping[str, str]
+
+    @property
+    def recorded(self) -> float:
+        return _lookup(self.path, self.trace)[self.index].item()
+
+    @property
+    def width(self) -> int:
+        return _lookup(self.path, self.trace).shape[-1]
+
+    def place(self, axes: str) -> dict[str, int]:
+        """Which number each letter of the result's axes stands for here."""
+        if "(" in axes:
+            *rest, joint = self.index
+            return dict(zip(_letters(axes), (*rest, *divmod(joint, self.trace.config.d_k)), strict=True))
+        return dict(zip(axes, self.index, strict=True))
+
+    def factor(self, name: str, index: Index) -> Factor:
+        path = self.sources[name]
+        number = float(_lookup(path, self.trace)[index])
+        return Factor(number, _symbol(path), path, index, _entry(path).role)
+
+    def row(self, name: str, start: Index) -> list[Factor]:
+        """All factors along an input's last axis."""
+        path = self.sources[name]
+        numbers = _lookup(path, self.trace)[start].tolist()
+        symbol, role = _symbol(path), _entry(path).role
+        return [Factor(float(number), symbol, path, (*start, at), role) for at, number in enumerate(numbers)]
+
+    def factors(self, what: str, axes: str, place: Mapping[str, int], summed: str | None) -> list[Factor]:
+        """A part of a product: one factor, or one for each place along the axis that is summed over."""
+        config = self.trace.config
+        if not axes:
+            return [Factor(float(_constant(what, config)), _SYMBOLS[what])]
+        if " - " in what:
+            first, second = (
+                self.factors(name, part, place, summed)
+                for name, part in zip(what.split(" - "), axes.split(" - "), strict=True)
+            )
+            second = second * (len(first) // len(second))
+            return [
+                replace(one, number=one.number - two.number, symbol=f"({one.symbol} - {two.symbol})", minus=two)
+                for one, two in zip(first, second, strict=True)
+            ]
+        if " of " in what:
+            function, name = what.split(" of ")
+            (one,) = self.factors(name, axes, place, summed)
+            number = _function(function, torch.tensor(one.number, dtype=torch.float64), config).item()
+            return [replace(one, number=number, symbol=_function_symbol(function, config))]
+        path = self.sources[what]
+        tensor = _lookup(path, self.trace)
+        index = self._index(axes, place, summed)
+        numbers = tensor[index]
+        symbol, role = _symbol(path), _entry(path).role
+        if summed is None or summed not in axes:
+            return [Factor(float(numbers), symbol, path, index, role)]
+        at = index.index(slice(None))
+        return [
+            Factor(float(number), symbol, path, (*index[:at], count, *index[at + 1 :]), role)
+            for count, number in enumerate(numbers.tolist())
+        ]
+
+    def _index(self, axes: str, place: Mapping[str, int], summed: str | None) -> tuple:
+        index = []
+        for part in axes.replace("(", " (").replace(")", ") ").split():
+            if part.startswith("("):
+                head, column = part[1:-1]
+                index.append(place[head] * self.trace.config.d_k + place[column])
+            else:
+                index.extend(slice(None) if letter == summed else place.get(letter, 0) for letter in part)
+        return tuple(index)
+
+
+# The table.
+
+
+def _linear(result: str, weight: str, x: str) -> Sum:
+    """W x + b: each row of the weights times the vector, and a bias."""
+    rows = weight[:-1]
+    return Sum(result, ((("weight", weight), ("x", x)), (("bias", rows),)))
+
+
+def _words(en: str, ko: str) -> Words:
+    return {"en": en, "ko": ko}
+
+
+_ATTENTION_NAMES = {
+    "queries": _words("queries", "쿼리"),
+    "keys": _words("keys", "키"),
+    "values": _words("values", "값"),
+    "raw_scores": _words("raw scores", "나누기 전 점수"),
+    "scores": _words("scores", "점수"),
+    "allowed": _words("what is allowed", "볼 수 있는 곳"),
+    "masked_scores": _words("masked scores", "가린 점수"),
+    "weights": _words("attention weights", "어텐션 가중치"),
+    "heads": _words("head outputs", "헤드의 출력"),
+    "concat": _words("heads joined", "이어 붙인 헤드"),
+    "output": _words("attention output", "어텐션의 출력"),
+}
+
+
+def _attention(sentences: Mapping[str, Words], causal: bool, crossing: bool) -> dict[str, Entry]:
+    """The eleven values of an attention; `sentences` in their order."""
+    stream = {"x": _read}
+    asked = {"x": _memory} if crossing else stream
+    ids = {} if causal else {"ids": _memory_ids if crossing else _own_ids}
+    mask = r"[\,j \le i\,]" if causal else rf"[\,t_j \ne {PAD}\,]"
+    asked_symbol = "M_j" if crossing else "{x}_j"
+    softmax = r"\frac{e^{\tilde s_{ij}}}{\sum_{j'} e^{\tilde s_{ij'}}}"
+
+    def linear(letter: str, width: str, position: str, name: str, x: str, reads, role: Role) -> dict:
+        subscript = letter.upper()
+        one = x[-1]
+        many = f"{x[:-2]}_{{{one}m}}"
+        return {
+            "symbol": letter,
+            "formula": f"{letter}_{one} = W_{subscript} {x} + b_{subscript}",
+            "cell": rf"{letter}_{{{one}c}} = \sum_m W_{{{subscript},cm}}\, {many} + b_{{{subscript},c}}",
+            "role": role,
+            "form": _linear(f"h{position}{width}", f"(h{width})d", f"{position}d"),
+            "reads": {**reads, "weight": f"w_{letter}.weight", "bias": f"w_{letter}.bias"},
+        }
+
+    facts = {
+        "queries": linear("q", "c", "q", "queries", "{x}_i", stream, "query"),
+        "keys": linear("k", "c", "k", "keys", asked_symbol, asked, "key"),
+        "values": linear("v", "v", "k", "values", asked_symbol, asked, "value"),
+        "raw_scores": {
+            "symbol": "r",
+            "formula": r"r_{ij} = q_i \cdot k_j",
+            "cell": r"r_{ij} = \sum_c q_{ic}\, k_{jc}",
+            "role": "score",
+            "form": Sum("hqk", ((("queries", "hqc"), ("keys", "hkc")),)),
+            "reads": {"queries": "queries", "keys": "keys"},
+        },
+        "scores": {
+            "symbol": "s",
+            "formula": r"s_{ij} = \frac{r_{ij}}{\sqrt{d_k}}",
+            "cell": r"s_{ij} = \frac{r_{ij}}{\sqrt{d_k}}",
+            "role": "score",
+            "form": Sum("hqk", ((("raw_scores", "hqk"),),), ("root of d_k", "")),
+            "reads": {"raw_scores": "raw_scores"},
+        },
+        "allowed": {
+            "symbol": "A",
+            "formula": rf"A_{{ij}} = {mask}",
+            "cell": rf"A_{{ij}} = {mask}",
+            "role": "mask",
+            "form": Allowed(causal),
+            "reads": ids,
+        },
+        "masked_scores": {
+            "symbol": r"\tilde s",
+            "formula": r"\tilde s_{ij} = \begin{cases} s_{ij} & A_{ij} = 1 \\ -\infty & A_{ij} = 0 \end{cases}",
+            "cell": r"\tilde s_{ij} = \begin{cases} s_{ij} & A_{ij} = 1 \\ -\infty & A_{ij} = 0 \end{cases}",
+            "role": "score",
+            "form": Masked(),
+            "reads": {"scores": "scores", "allowed": "allowed"},
+        },
+        "weights": {
+            "symbol": r"\alpha",
+            "formula": rf"\alpha_{{ij}} = {softmax}",
+            "cell": rf"\alpha_{{ij}} = {softmax}",
+            "role": "weight",
+            "form": Softmax(),
+            "reads": {"scores": "masked_scores"},
+        },
+        "heads": {
+            "symbol": "z",
+            "formula": r"z_i = \sum_j \alpha_{ij}\, v_j",
+            "cell": r"z_{ic} = \sum_j \alpha_{ij}\, v_{jc}",
+            "role": "value",
+            "form": Sum("hqv", ((("weights", "hqk"), ("values", "hkv")),)),
+            "reads": {"weights": "weights", "values": "values"},
+        },
+        "concat": {
+            "symbol": "Z",
+            "formula": r"Z = [\, z^{(0)};\; z^{(1)};\; \dots \,]",
+            "cell": r"Z_{h d_v + c} = z^{(h)}_c",
+            "role": "value",
+            "form": Sum("q(hv)", ((("heads", "hqv"),),)),
+            "reads": {"heads": "heads"},
+        },
+        "output": {
+            "symbol": "a",
+            "formula": "a = W_O Z + b_O",
+            "cell": r"a_c = \sum_m W_{O,cm}\, Z_m + b_{O,c}",
+            "role": "signed",
+            "form": _linear("qo", "od", "qd"),
+            "reads": {"x": "concat", "weight": "w_o.weight", "bias": "w_o.bias"},
+        },
+    }
+    return {
+        name: Entry(name=_ATTENTION_NAMES[name], sentence=sentences[name], **fact) for name, fact in facts.items()
+    }
+
+
+_SHARED_SENTENCES = {
+    "scores": _words(
+        "Each raw score is divided by the root of a head's width, so that scores do not grow with that width.",
+        "점수가 헤드의 너비에 따라 커지지 않도록, 너비의 제곱근으로 나눕니다.",
+    ),
+    "concat": _words(
+        "The heads' outputs for a position are written one after the other into one vector.",
+        "한 위치에 대한 여러 헤드의 출력을 차례로 이어 붙여 벡터 하나로 만듭니다.",
+    ),
+}
+
+_SELF_SENTENCES = _SHARED_SENTENCES | {
+    "queries": _words(
+        "Each position's vector is projected to a query in each head: what this position looks for.",
+        "위치마다 그 벡터를 헤드별로 사영하여, 이 위치가 무엇을 찾는지를 나타내는 쿼리(query)를 만듭니다.",
+    ),
+    "keys": _words(
+        "The same vector is projected to a key: what this position can be found by.",
+        "같은 벡터를 사영하여, 이 위치가 무엇으로 찾아지는지를 나타내는 키(key)를 만듭니다.",
+    ),
+    "values": _words(
+        "The same vector is projected to a value: what this position hands over when it is looked at.",
+        "같은 벡터를 사영하여, 이 위치를 볼 때 건네줄 내용인 값(value)을 만듭니다.",
+    ),
+    "raw_scores": _words(
+        "Each query is multiplied with each key, number by number, and summed: how well the two fit.",
+        "쿼리와 키를 성분끼리 곱해 모두 더하여, 둘이 얼마나 잘 맞는지를 구합니다.",
+    ),
+    "heads": _words(
+        "Each head averages the values of the positions that it looks at, by its attention weights.",
+        "헤드마다 바라보는 위치들의 값을 어텐션 가중치로 가중 평균합니다.",
+    ),
+    "output": _words(
+        "One more linear map mixes what the heads found into a vector as wide as the stream.",
+        "선형 변환을 한 번 더 하여, 헤드들이 찾은 것을 스트림과 너비가 같은 벡터 하나로 섞습니다.",
+    ),
+}
+
+_ENCODER_SENTENCES = _SELF_SENTENCES | {
+    "allowed": _words(
+        "In the encoder every position may look at every other, before and after it; only padding is left out.",
+        "인코더에서는 모든 위치가 앞뒤의 모든 위치를 볼 수 있으며, 패딩만 제외합니다.",
+    ),
+    "masked_scores": _words(
+        "Scores of padding become minus infinity; all others stay as they are.",
+        "패딩의 점수는 음의 무한대로 바꾸고, 나머지 점수는 그대로 둡니다.",
+    ),
+    "weights": _words(
+        "Softmax turns each query's scores into shares between 0 and 1 that sum to 1: how much it looks where.",
+        "소프트맥스(softmax)가 쿼리마다 점수를 합이 1인 비율로 바꾸어, 어디를 얼마나 볼지를 정합니다.",
+    ),
+}
+
+_DECODER_SENTENCES = _SELF_SENTENCES | {
+    "allowed": _words(
+        "In the decoder a position may look at itself and at what stands before it, never at what comes later.",
+        "디코더에서는 각 위치가 자기 자신과 앞쪽만 볼 수 있고, 뒤쪽은 볼 수 없습니다.",
+    ),
+    "masked_scores": _words(
+        "Scores of later positions become minus infinity, so that nothing of the future gets through.",
+        "뒤에 오는 위치의 점수를 음의 무한대로 바꾸어, 미래의 내용이 새어 들어오지 않게 합니다.",
+    ),
+    "weights": _words(
+        "Softmax turns each query's scores into shares that sum to 1; what is masked gets exactly 0.",
+        "소프트맥스(softmax)가 쿼리마다 점수를 합이 1인 비율로 바꾸며, 가려진 위치는 정확히 0이 됩니다.",
+    ),
+}
+
+_CROSS_SENTENCES = _SHARED_SENTENCES | {
+    "queries": _words(
+        "Cross-attention takes its queries from the decoder: what each target position looks for in the source.",
+        "교차 어텐션(cross-attention)의 쿼리는 디코더에서 나오며, 각 목표 위치가 원문에서 무엇을 찾는지를 나타냅니다.",
+    ),
+    "keys": _words(
+        "The keys come from the encoder's output: what each source position can be found by.",
+        "키는 인코더의 출력에서 나오며, 원문의 각 위치가 무엇으로 찾아지는지를 나타냅니다.",
+    ),
+    "values": _words(
+        "The values come from the encoder's output too: what each source position hands over to the decoder.",
+        "값도 인코더의 출력에서 나오며, 원문의 각 위치가 디코더에 건네줄 내용입니다.",
+    ),
+    "raw_scores": _words(
+        "Each decoder query is multiplied with each encoder key and summed: how well target and source fit.",
+        "디코더의 쿼리와 인코더의 키를 성분끼리 곱해 모두 더하여, 목표와 원문이 얼마나 잘 맞는지를 구합니다.",
+    ),
+    "allowed": _words(
+        "Every target position may look at the whole source text; only padding is left out.",
+        "모든 목표 위치가 원문 전체를 볼 수 있으며, 패딩만 제외합니다.",
+    ),
+    "masked_scores": _words(
+        "Scores of the source's padding become minus infinity; all others stay as they are.",
+        "원문에 있는 패딩의 점수는 음의 무한대로 바꾸고, 나머지 점수는 그대로 둡니다.",
+    ),
+    "weights": _words(
+        "Softmax turns each target position's scores into shares of the source text that sum to 1.",
+        "소프트맥스(softmax)가 목표 위치마다 점수를 합이 1인 비율로 바꾸어, 원문의 어디를 얼마나 볼지를 정합니다.",
+    ),
+    "heads": _words(
+        "Each head averages the source positions' values by its weights: what the decoder takes from the source.",
+        "헤드마다 원문 위치들의 값을 가중치로 가중 평균하며, 이것이 디코더가 원문에서 가져오는 내용입니다.",
+    ),
+    "output": _words(
+        "One more linear map mixes what the heads found in the source into a vector as wide as the stream.",
+        "선형 변환을 한 번 더 하여, 헤드들이 원문에서 찾은 것을 스트림과 너비가 같은 벡터 하나로 섞습니다.",
+    ),
+}
+
+
+def _norm(mean: Words, variance: Words, normalised: Words, output: Words, role_of_x: Rule) -> dict[str, Entry]:
+    """The four values of a layer norm; the sentences say whose."""
+    x = {"x": role_of_x}
+    own = {"mean": "mean"}
+    difference = ("x - mean", "pd - p1")
+    return {
+        "mean": Entry(
+            symbol=r"\mu",
+            formula=r"\mu = \frac{1}{d_{\text{model}}} \sum_c {x}_c",
+            cell=r"\mu_i = \frac{1}{d_{\text{model}}} \sum_c {x}_{ic}",
+            name=_words("mean", "평균"),
+            sentence=mean,
+            role="signed",
+            form=Sum("p1", ((("x", "pd"),),), ("d_model", "")),
+            reads=x,
+        ),
+        "variance": Entry(
+            symbol=r"\sigma^2",
+            formula=r"\sigma^2 = \frac{1}{d_{\text{model}}} \sum_c ({x}_c - \mu)^2",
+            cell=r"\sigma^2_i = \frac{1}{d_{\text{model}}} \sum_c ({x}_{ic} - \mu_i)^2",
+            name=_words("variance", "분산"),
+            sentence=variance,
+            role="signed",
+            form=Sum("p1", ((difference, difference),), ("d_model", "")),
+            reads=x | own,
+        ),
+        "normalised": Entry(
+            symbol=r"\hat x",
+            formula=r"\hat x = \frac{{x} - \mu}{\sqrt{\sigma^2 + \epsilon}}",
+            cell=r"\hat x_{ic} = \frac{{x}_{ic} - \mu_i}{\sqrt{\sigma^2_i + \epsilon}}",
+            name=_words("normalised", "정규화한 값"),
+            sentence=normalised,
+            role="signed",
+            form=Sum("pd", ((difference,),), ("deviation of variance", "p1")),
+            reads=x | own | {"variance": "variance"},
+        ),
+        "output": Entry(
+            symbol=r"\bar x",
+            formula=r"\bar x = \gamma \odot \hat x + \beta",
+            cell=r"\bar x_{ic} = \gamma_c\, \hat x_{ic} + \beta_c",
+            name=_words("normed stream", "정규화한 스트림"),
+            sentence=output,
+            role="signed",
+            form=Sum("pd", ((("gain", "d"), ("normalised", "pd")), (("shift", "d"),))),
+            reads={"normalised": "normalised", "gain": "weight", "shift": "bias"},
+        ),
+    }
+
+
+_NORM_BEFORE = {  # in place of the general sentence where the norm stands before the sublayer
+    "mean": _words(
+        "Layer norm before the sublayer: the mean of each position's vector, to be taken off a copy of the stream.",
+        "서브층 앞의 층 정규화(layer norm)입니다. 스트림의 사본에서 빼기 위해 위치마다 벡터의 평균을 구합니다.",
+    ),
+    "output": _words(
+        "Each number is stretched and shifted as learned: this copy is what the sublayer reads; the stream stays as "
+        "it was.",
+        "수마다 학습한 만큼 늘이고 옮깁니다. 서브층은 이 사본을 읽고, 스트림 자체는 그대로 남습니다.",
+    ),
+}
+_NORM_AFTER = {
+    "mean": _words(
+        "Layer norm after the sum: the mean of each position's vector, to be taken off the stream itself.",
+        "덧셈 뒤의 층 정규화(layer norm)입니다. 스트림 자체에서 빼기 위해 위치마다 벡터의 평균을 구합니다.",
+    ),
+    "output": _words(
+        "Each number is stretched and shifted as learned, and the stream goes on with the result.",
+        "수마다 학습한 만큼 늘이고 옮기며, 스트림은 이 결과로 이어집니다.",
+    ),
+}
+
+
+def _residual(name: Words, output: str, sentence: Words) -> dict[str, Entry]:
+    """The stream at a sublayer, before it and with its output added."""
+    return {
+        "input": Entry(
+            symbol="x",
+            formula=r"x \leftarrow {x}",
+            cell=r"x_{ic} \leftarrow {x}_{ic}",
+            name=_words("stream", "스트림"),
+            sentence=_words(
+                "The residual stream arrives: one vector for each position, carried from sublayer to sublayer.",
+                "잔차 스트림(residual stream)이 도착합니다. 위치마다 벡터 하나가 서브층에서 서브층으로 이어집니다.",
+            ),
+            role="signed",
+            form=Sum("pd", ((("x", "pd"),),)),
+            reads={"x": _previous},
+        ),
+        "sum": Entry(
+            symbol="x'",
+            formula=f"x' = x + {output}",
+            cell=f"x'_{{ic}} = x_{{ic}} + {output}_{{ic}}",
+            name=name,
+            sentence=sentence,
+            role="signed",
+            form=Sum("pd", ((("stream", "pd"),), (("output", "pd"),))),
+            reads={"stream": "input", "output": _sublayer_output},
+        ),
+    }
+
+
+def _under(prefix: str, entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    return {f"{prefix}.{name}": entry for name, entry in entries.items()}
+
+
+def _parameter(symbol: str, en: str, ko: str, use_en: str, use_ko: str) -> Entry:
+    return Entry(
+        symbol=symbol,
+        formula=symbol,
+        cell=symbol,
+        name=_words(en, ko),
+        sentence=_words(f"Learned in training: {use_en}.", f"학습으로 얻은 값으로, {use_ko}."),
+        role="parameter",
+    )
+
+
+def _projection(name: str, letter: str, en: str, ko: str, use_en: str, use_ko: str) -> dict[str, Entry]:
+    return {
+        f"*.{name}.weight": _parameter(f"W_{letter}", f"{en} matrix", f"{ko} 행렬", use_en, use_ko),
+        f"*.{name}.bias": _parameter(
+            f"b_{letter}", f"{en} bias", f"{ko} 편향", f"added after W_{letter}", f"W_{letter}를 곱한 뒤에 더합니다"
+        ),
+    }
+
+
+TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
+    "*.embedding.ids": Entry(
+        symbol="t",
+        formula=r"t_i \in \{0, 1, \dots\}",
+        cell="t_i",
+        name=_words("token ids", "토큰 번호"),
+        sentence=_words(
+            "The text as the model receives it: cut into tokens, each written as its number in the vocabulary.",
+            "모델이 받는 글입니다. 토큰으로 나누고, 토큰마다 어휘에서의 번호로 적습니다.",
+        ),
+        role="id",
+    ),
+    "*.embedding.tokens": Entry(
+        symbol="e",
+        formula="e_i = E_{t_i}",
+        cell="e_{ic} = E_{t_i,\\,c}",
+        name=_words("token embeddings", "토큰 임베딩"),
+        sentence=_words(
+            "Each id picks its row of the embedding matrix: the vector that stands for this token.",
+            "번호마다 임베딩(embedding) 행렬에서 해당하는 행을 골라, 그 토큰을 나타내는 벡터로 삼습니다.",
+        ),
+        role="signed",
+        form=Lookup(),
+        reads={"ids": "ids", "table": "weight"},
+    ),
+    "*.embedding.scaled": Entry(
+        symbol=r"\tilde e",
+        formula=r"\tilde e = \sqrt{d_{\text{model}}}\; e",
+        cell=r"\tilde e_{ic} = \sqrt{d_{\text{model}}}\; e_{ic}",
+        name=_words("scaled embeddings", "크기를 맞춘 임베딩"),
+        sentence=_words(
+            "The vectors are multiplied by the root of their width, so that the positions to come do not drown them.",
+            "다음에 더할 위치 벡터에 묻히지 않도록, 벡터에 너비의 제곱근을 곱합니다.",
+        ),
+        role="signed",
+        form=Sum("pd", ((("tokens", "pd"), ("root of d_model", "")),)),
+        reads={"tokens": "tokens"},
+    ),
+    "*.embedding.positions": Entry(
+        symbol="p",
+        formula=r"p_{i,2n} = \sin\frac{i}{10000^{2n/d_{\text{model}}}}, \quad "
+        r"p_{i,2n+1} = \cos\frac{i}{10000^{2n/d_{\text{model}}}}",
+        cell=r"p_{i,2n} = \sin\frac{i}{10000^{2n/d_{\text{model}}}}, \quad "
+        r"p_{i,2n+1} = \cos\frac{i}{10000^{2n/d_{\text{model}}}}",
+        name=_words("positions", "위치"),
+        sentence=_words(
+            "Each place in the text has its own pattern of sine and cosine waves, whatever token stands there.",
+            "글의 자리마다, 어떤 토큰이 오든 상관없이, 사인파와 코사인파로 된 고유한 무늬가 있습니다.",
+        ),
+        role="signed",
+        form=Wave(),
+    ),
+    "*.embedding.output": Entry(
+        symbol="x",
+        formula=r"x = \tilde e + p",
+        cell=r"x_{ic} = \tilde e_{ic} + p_{ic}",
+        name=_words("stream at the entrance", "들어가는 스트림"),
+        sentence=_words(
+            "Token and position are added: with this vector each position's residual stream begins.",
+            "토큰과 위치를 더합니다. 이 벡터에서 각 위치의 잔차 스트림(residual stream)이 시작합니다.",
+        ),
+        role="signed",
+        form=Sum("pd", ((("scaled", "pd"),), (("positions", "pd"),))),
+        reads={"scaled": "scaled", "positions": "positions"},
+    ),
+    **_under("encoder.*.self_attention", _attention(_ENCODER_SENTENCES, causal=False, crossing=False)),
+    **_under("decoder.*.self_attention", _attention(_DECODER_SENTENCES, causal=True, crossing=False)),
+    **_under("decoder.*.cross_attention", _attention(_CROSS_SENTENCES, causal=False, crossing=True)),
+    "*.feed_forward.hidden": Entry(
+        symbol="h",
+        formula="h = W_1 {x} + b_1",
+        cell=r"h_c = \sum_m W_{1,cm}\, {x}_m + b_{1,c}",
+        name=_words("hidden", "은닉값"),
+        sentence=_words(
+            "The feed-forward layer compares each position's vector with many learned directions, one number for each.",
+            "피드포워드(feed-forward) 층이 위치마다 그 벡터를 학습한 여러 방향과 견주어, 방향마다 수를 하나씩 냅니다.",
+        ),
+        role="signed",
+        form=_linear("pf", "fd", "pd"),
+        reads={"x": _read, "weight": "w_1.weight", "bias": "w_1.bias"},
+    ),
+    "*.feed_forward.activated": Entry(
+        symbol="g",
+        formula=r"g = \phi(h)",
+        cell=r"g_c = \phi(h_c)",
+        name=_words("activated", "활성값"),
+        sentence=_words(
+            "The bend: large positive numbers pass, negative ones are pushed to zero or close to it.",
+            "꺾는 단계입니다. 큰 양수는 그대로 지나가고, 음수는 0이나 그 가까이로 눌립니다.",
+        ),
+        role="signed",
+        form=Sum("pf", ((("hidden", "pf"), ("gate of hidden", "pf")),)),
+        reads={"hidden": "hidden"},
+    ),
+    "*.feed_forward.output": Entry(
+        symbol="f",
+        formula="f = W_2 g + b_2",
+        cell=r"f_c = \sum_m W_{2,cm}\, g_m + b_{2,c}",
+        name=_words("feed-forward output", "피드포워드의 출력"),
+        sentence=_words(
+            "Each number that is left calls up its learned vector, and these are added up, for each position alone.",
+            "남은 수마다 학습한 벡터를 그 크기만큼 불러내어, 위치마다 따로 모두 더합니다.",
+        ),
+        role="signed",
+        form=_linear("pd", "df", "pf"),
+        reads={"x": "activated", "weight": "w_2.weight", "bias": "w_2.bias"},
+    ),
+    **_under(
+        "*_residual.norm",
+        _norm(
+            mean=_words(
+                "Layer norm, first step: the mean of each position's vector.",
+                "층 정규화(layer norm)의 첫 단계로, 위치마다 벡터의 평균을 구합니다.",
+            ),
+            variance=_words(
+                "Layer norm: how far the numbers of each position spread around their mean, squared and averaged.",
+                "층 정규화에서, 위치마다 수들이 평균에서 얼마나 퍼져 있는지를 제곱하여 평균합니다.",
+            ),
+            normalised=_words(
+                "The mean is taken off and the spread divided out: each position now has mean 0 and variance 1.",
+                "평균을 빼고 표준편차로 나누어, 위치마다 평균이 0이고 분산이 1이 되게 합니다.",
+            ),
+            output=_words(
+                "Each number is stretched and shifted as learned.", "수마다 학습한 만큼 늘이고 옮깁니다."
+            ),
+            role_of_x=_normed,
+        ),
+    ),
+    **_under(
+        "*.norm",
+        _norm(
+            mean=_words(
+                "One last layer norm at the end of the stack: the mean of each position's vector.",
+                "스택의 끝에 있는 마지막 층 정규화(layer norm)로, 위치마다 벡터의 평균을 구합니다.",
+            ),
+            variance=_words(
+                "The last norm: how far the numbers of each position spread around their mean, squared and averaged.",
+                "마지막 층 정규화에서, 위치마다 수들이 평균에서 얼마나 퍼져 있는지를 제곱하여 평균합니다.",
+            ),
+            normalised=_words(
+                "The mean is taken off and the spread divided out, for the first time on the stream itself.",
+                "평균을 빼고 표준편차로 나눕니다. 스트림 자체를 정규화하는 것은 여기가 처음입니다.",
+            ),
+            output=_words(
+                "Each number is stretched and shifted as learned: these vectors are the stack's output.",
+                "수마다 학습한 만큼 늘이고 옮깁니다. 이 벡터들이 스택의 출력입니다.",
+            ),
+            role_of_x=_normed,
+        ),
+    ),
+    **_under(
+        "*.self_attention_residual",
+        _residual(
+            _words("stream after self-attention", "셀프 어텐션을 더한 스트림"),
+            "a",
+            _words(
+                "What self-attention found is added to the stream; what was there stays.",
+                "셀프 어텐션(self-attention)이 찾은 것을 스트림에 더하며, 있던 것은 그대로 남습니다.",
+            ),
+        ),
+    ),
+    **_under(
+        "*.cross_attention_residual",
+        _residual(
+            _words("stream after cross-attention", "교차 어텐션을 더한 스트림"),
+            "a",
+            _words(
+                "What cross-attention fetched from the source is added to the decoder's stream.",
+                "교차 어텐션이 원문에서 가져온 것을 디코더의 스트림에 더합니다.",
+            ),
+        ),
+    ),
+    **_under(
+        "*.feed_forward_residual",
+        _residual(
+            _words("stream after feed-forward", "피드포워드를 더한 스트림"),
+            "f",
+            _words(
+                "What the feed-forward layer worked out is added to the stream, and the layer is done.",
+                "피드포워드 층이 계산한 것을 스트림에 더하면 한 층이 끝납니다.",
+            ),
+        ),
+    ),
+    "logits": Entry(
+        symbol=r"\ell",
+        formula=r"\ell = E\, {x}",
+        cell=r"\ell_t = \sum_m E_{tm}\, {x}_m",
+        name=_words("logits", "로짓"),
+        sentence=_words(
+            "Each position's last vector is multiplied with the embedding of every token: one score for each token.",
+            "위치마다 마지막 벡터와 모든 토큰의 임베딩을 내적하여, 토큰마다 점수인 로짓(logit)을 구합니다.",
+        ),
+        role="signed",
+        form=Sum("pt", ((("table", "td"), ("x", "pd")),)),
+        reads={"x": _last, "table": _table},
+    ),
+    "probabilities": Entry(
+        symbol="P",
+        formula=r"P_t = \frac{e^{\ell_t}}{\sum_{t'} e^{\ell_{t'}}}",
+        cell=r"P_t = \frac{e^{\ell_t}}{\sum_{t'} e^{\ell_{t'}}}",
+        name=_words("probabilities", "확률"),
+        sentence=_words(
+            "Softmax turns the scores of all tokens into probabilities that sum to 1: the model's prediction.",
+            "소프트맥스(softmax)가 모든 토큰의 로짓을 합이 1인 확률로 바꾸며, 이것이 모델의 예측입니다.",
+        ),
+        role="probability",
+        form=Softmax(),
+        reads={"scores": "logits"},
+    ),
+    "*.embedding.weight": _parameter(
+        "E", "embedding matrix", "임베딩 행렬", "a row for each token, read at the entrance and again for the logits",
+        "토큰마다 행이 하나씩 있으며 들어올 때와 로짓을 구할 때 모두 쓰입니다",
+    ),
+    **_projection(
+        "w_q", "Q", "query", "쿼리", "makes queries; the heads' matrices one below the other",
+        "쿼리를 만들며 헤드들의 행렬이 위아래로 놓여 있습니다",
+    ),
+    **_projection(
+        "w_k", "K", "key", "키", "makes keys; the heads' matrices one below the other",
+        "키를 만들며 헤드들의 행렬이 위아래로 놓여 있습니다",
+    ),
+    **_projection(
+        "w_v", "V", "value", "값", "makes values; the heads' matrices one below the other",
+        "값을 만들며 헤드들의 행렬이 위아래로 놓여 있습니다",
+    ),
+    **_projection(
+        "w_o", "O", "output", "출력", "mixes what the heads found", "헤드들이 찾은 것을 섞습니다"
+    ),
+    **_projection(
+        "w_1", "1", "first feed-forward", "피드포워드 첫째", "each row is a direction that vectors are compared with",
+        "행마다 벡터와 견줄 방향이 하나씩 들어 있습니다",
+    ),
+    **_projection(
+        "w_2", "2", "second feed-forward", "피드포워드 둘째", "each column is a vector that is called up",
+        "열마다 불러낼 벡터가 하나씩 들어 있습니다",
+    ),
+    "*norm.weight": _parameter(
+        r"\gamma", "gain", "배율", "stretches each place of the normalised vector", "정규화한 벡터의 자리마다 늘입니다"
+    ),
+    "*norm.bias": _parameter(
+        r"\beta", "shift", "이동", "shifts each place of the normalised vector", "정규화한 벡터의 자리마다 옮깁니다"
+    ),
+}
+
+
+# What the rest of the program asks.
+
+
+@lru_cache(maxsize=4096)
+def _entry(path: str) -> Entry:
+    for pattern, found in TABLE.items():
+        if fnmatchcase(path, pattern):
+            return found
+    raise KeyError(f"The glossary knows no value or parameter called {path}.")
+
+
+def _symbol(path: str) -> str:
+    return _entry(path).symbol
+
+
+def _lookup(path: str, trace: Trace) -> Tensor:
+    """The tensor of a recorded value or a parameter."""
+    return trace[path].tensor if path in trace else trace.parameters[path].detach()
+
+
+def _present(path: str, trace: Trace) -> Entry:
+    found = _entry(path)
+    if path not in trace and path not in trace.parameters:
+        raise KeyError(f"{path} is not in this trace.")
+    return found
+
+
+def entry(path: str, trace: Trace | None = None) -> Entry:
+    """What the glossary says of a value or parameter; with a trace, as it was in that pass.
+
+    With a trace, {x} in the formulas is the symbol of what was read (the stream or its normed copy), the activation
+    has its name, and a norm's sentence says whether it stands before its sublayer or after the sum.
+    Raises KeyError, naming the path, when there is no such value.
+    """
+    if trace is None:
+        return _entry(path)
+    found = _present(path, trace)
+    sources = inputs(path, trace)
+    read = _symbol(sources["x"]) if "x" in sources else "x"
+    formula, cell = (text.replace("{x}", read) for text in (found.formula, found.cell))
+    if path.endswith(".feed_forward.activated"):
+        formula, cell = (
+            (r"g = \max(0, h)", r"g_c = h_c\, [h_c > 0]")
+            if trace.config.activation == "relu"
+            else (r"g = \mathrm{GELU}(h) = h \odot \Phi(h)", r"g_c = h_c\, \Phi(h_c)")
+        )
+    sentence = found.sentence
+    if "_residual.norm." in path:
+        after = trace.before(f"{_module(_module(path))}.sum", path)
+        sentence = (_NORM_AFTER if after else _NORM_BEFORE).get(path.rpartition(".")[2], sentence)
+    return replace(found, formula=formula, cell=cell, sentence=sentence)
+
+
+def inputs(path: str, trace: Trace) -> dict[str, str]:
+    """The paths of the values and parameters that a value is computed from, by the part that each plays.
+
+    Empty for what is given: ids and parameters, and what depends on places alone. Raises KeyError for an unknown path.
+    """
+    reads = _present(path, trace).reads
+    return {part: _beside(path, rule) if isinstance(rule, str) else rule(path, trace) for part, rule in reads.items()}
+
+
+def consumers(path: str, trace: Trace) -> list[str]:
+    """The values that are computed from a value or parameter, in the order of the pass."""
+    _present(path, trace)
+    return [other for other in trace if path in inputs(other, trace).values()]
+
+
+def recompute(path: str, trace: Trace) -> Tensor:
+    """A value, computed anew from its recorded inputs and the parameters, in the precision of the recorded one."""
+    found = _present(path, trace)
+    recorded = _lookup(path, trace)
+    values = {part: _lookup(source, trace) for part, source in inputs(path, trace).items()}
+    return found.form.whole(values, recorded, trace.config).to(recorded.dtype)
+
+
+def arithmetic(path: str, index: Index, trace: Trace) -> Arithmetic:
+    """One cell of a value, laid out as the numbers of its formula.
+
+    `index` has one whole number for each axis. Raises KeyError for an unknown path and IndexError, with the shape,
+    for an index outside it.
+    """
+    found = entry(path, trace)
+    shape = tuple(_lookup(path, trace).shape)
+    index = tuple(int(at) for at in index)
+    if len(index) != len(shape) or not all(0 <= at < size for at, size in zip(index, shape, strict=True)):
+        raise IndexError(f"{path} has shape {shape}, so it has no cell {index}.")
+    cell = _Cell(path, index, trace, inputs(path, trace))
+    return Arithmetic(
+        path=path,
+        index=index,
+        symbol=found.symbol,
+        formula=found.cell,
+        recorded=float(cell.recorded),
+        edited=path in trace.edits,
+        **found.form.cell(cell),
+    )
