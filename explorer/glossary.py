@@ -636,7 +636,7 @@ def _attention(sentences: Mapping[str, Words], causal: bool, crossing: bool) -> 
     asked_symbol = "M_j" if crossing else "{x}_j"
     softmax = r"\frac{e^{\tilde s_{ij}}}{\sum_{j'} e^{\tilde s_{ij'}}}"
 
-    def linear(letter: str, width: str, position: str, name: str, x: str, reads, role: Role) -> dict:
+    def linear(letter: str, width: str, position: str, x: str, reads, role: Role) -> dict:
         subscript = letter.upper()
         one = x[-1]
         many = f"{x[:-2]}_{{{one}m}}"
@@ -650,9 +650,9 @@ def _attention(sentences: Mapping[str, Words], causal: bool, crossing: bool) -> 
         }
 
     facts = {
-        "queries": linear("q", "c", "q", "queries", "{x}_i", stream, "query"),
-        "keys": linear("k", "c", "k", "keys", asked_symbol, asked, "key"),
-        "values": linear("v", "v", "k", "values", asked_symbol, asked, "value"),
+        "queries": linear("q", "c", "q", "{x}_i", stream, "query"),
+        "keys": linear("k", "c", "k", asked_symbol, asked, "key"),
+        "values": linear("v", "v", "k", asked_symbol, asked, "value"),
         "raw_scores": {
             "symbol": "r",
             "formula": r"r_{ij} = q_i \cdot k_j",
