@@ -1,0 +1,83 @@
+"""The trained models that ship with the project: weights, and a card that says what each one is.
+
+`<name>.safetensors` holds half-precision weights, `<name>.json` the card: configuration, data and licences, budget,
+seed, recorded curves, held-out figures, and the weights' SHA-256, which is checked at each load.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from explorer.config import Config
+
+if TYPE_CHECKING:
+    from explorer.transformer import Transformer  # imported where it is used: cards are read before torch is there
+
+FOLDER = Path(__file__).parent
+TOKENIZER = FOLDER / "tokenizer.json"
+
+
+class CheckpointError(RuntimeError):
+    """A model's file is missing, cut short or altered; the message names it and says how to restore it."""
+
+
+def available(folder: Path = FOLDER) -> list[str]:
+    """The names of the models that have a card here, such as `decoder-pre-4`."""
+    return sorted(path.stem for path in folder.glob("*-*.json"))
+
+
+def card(name: str, folder: Path = FOLDER) -> dict:
+    """What is known about a model. Raises CheckpointError when the card cannot be read."""
+    path = folder / f"{name}.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CheckpointError(broken(path, "is missing")) from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise CheckpointError(broken(path, "cannot be read")) from None
+
+
+def load(name: str, folder: Path = FOLDER) -> "Transformer":
+    """A trained model in float32, ready for use. Raises CheckpointError when a file is missing or altered."""
+    import safetensors.torch
+
+    from explorer.transformer import Transformer
+
+    about = card(name, folder)
+    path = folder / f"{name}.safetensors"
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise CheckpointError(broken(path, "is missing")) from None
+    if hashlib.sha256(data).hexdigest() != about["sha256"]:
+        raise CheckpointError(broken(path, f"({len(data):,} bytes) is not the file that its card describes"))
+    model = Transformer(Config(**about["config"]))
+    weights = {name: tensor.float() for name, tensor in safetensors.torch.load(data).items()}
+    missing = dict(model.named_parameters()).keys() ^ weights.keys()
+    if missing:
+        raise CheckpointError(broken(path, f"does not fit its card's configuration ({', '.join(sorted(missing))})"))
+    model.load_state_dict(weights, strict=False)  # strict would ask for the shared embedding under each of its names
+    return model.eval().requires_grad_(False)
+
+
+def save(model: "Transformer", about: dict, folder: Path = FOLDER) -> None:
+    """Write a model's weights in half precision, and its card."""
+    import safetensors.torch
+    import torch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: tensor.detach().to(torch.float16).contiguous() for name, tensor in model.named_parameters()}
+    data = safetensors.torch.save(weights)
+    name = model.config.name
+    (folder / f"{name}.safetensors").write_bytes(data)
+    about = {"config": asdict(model.config), "sha256": hashlib.sha256(data).hexdigest(), **about}
+    (folder / f"{name}.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def broken(path: Path, what: str) -> str:
+    return (
+        f"{path.name} {what}. Restore it with `git checkout -- {path.parent.parent.name}/{path.parent.name}/{path.name}`, "
+        f"or train it anew with `python -m explorer.training train {path.stem}`."
+    )

@@ -1,0 +1,127 @@
+"""Train and evaluate the models that ship with the explorer: `python -m explorer.training --help`."""
+
+import argparse
+import os
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+
+from explorer import checkpoints
+from explorer.config import ARCHITECTURES, NORMS, Config
+from explorer.training import corpus, vocabulary
+from explorer.training.evaluate import evaluate
+from explorer.training.loop import Progress, train
+from explorer.training.objectives import OBJECTIVES
+
+HEADS = (1, 2, 4, 8)
+SEED = 17
+BUDGET = {"encoder": 6_500_000, "decoder": 6_500_000, "encoder-decoder": 9_000_000}  # tokens
+NAMES = [f"{architecture}-{norm}-{heads}" for architecture in ARCHITECTURES for norm in NORMS for heads in HEADS]
+CURVE_POINTS = 200
+
+HELP = """\
+Train the explorer's models from text, and measure what they learnt.
+
+  python -m explorer.training tokenizer              learn the tokenizer (first, and once: every model depends on it)
+  python -m explorer.training train decoder-pre-4    train one model; run it again after a stop and it goes on
+  python -m explorer.training train all              train all 24, one after the other
+  python -m explorer.training evaluate decoder-pre-4 measure one that is trained
+
+A model is called by architecture, norm and heads: decoder-pre-4 is a decoder with pre-norm and 4 attention heads.
+One takes 10 to 30 minutes on two cores. The text comes from the folder given with --corpora; the README says which
+file is what and where it comes from. What a training needs to go on lies in the folder given with --state.
+"""
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        "python -m explorer.training", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("task", choices=("tokenizer", "train", "evaluate"))
+    parser.add_argument("models", nargs="*", metavar="model", help="names such as encoder-post-8, or all")
+    parser.add_argument("--corpora", type=Path, default=Path("corpora"), help="folder of text (default: corpora)")
+    parser.add_argument(
+        "--state",
+        type=Path,
+        default=Path.home() / ".cache" / "transformer-explorer",
+        help="folder for what resuming needs (default: %(default)s)",
+    )
+    parser.add_argument("--tokens", type=int, help="budget of tokens (default: 6.5 million, 9 for encoder-decoder)")
+    parser.add_argument("--seed", type=int, default=SEED, help="default: %(default)s")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")
+    chosen = parser.parse_args()
+    names = NAMES if chosen.models == ["all"] else chosen.models
+    if unknown := [name for name in names if name not in NAMES]:
+        parser.error(f"there is no model {', '.join(unknown)}; choose from {', '.join(NAMES)}, or all")
+    if chosen.task != "tokenizer" and not names:
+        parser.error(f"which model? Name one, such as {NAMES[10]}, or all")
+    chosen.models = names
+    return chosen
+
+
+def config_of(name: str) -> Config:
+    """The configuration that a name stands for."""
+    architecture, norm, heads = name.rsplit("-", 2)
+    return Config(architecture, norm, int(heads), layers=3 if architecture == "encoder-decoder" else 4)
+
+
+def card(config: Config, chosen: argparse.Namespace, progress: Progress, figures: dict) -> dict:
+    """Everything about a trained model that is not its weights."""
+    step = max(1, len(progress.tokens) // CURVE_POINTS)
+    points = range(step - 1, len(progress.tokens), step)
+
+    def smooth(values: list[float]) -> list[float]:
+        return [round(sum(values[i - step + 1 : i + 1]) / step, 4) for i in points]
+
+    return {
+        "objective": OBJECTIVES[config.architecture].name,
+        "data": [{"title": source.title, "licence": source.licence} for source in corpus.SOURCES]
+        + [{"title": "sentences of the project's own grammar", "licence": "CC BY-SA 4.0"}],
+        "licence": "CC BY-SA 4.0",
+        "seed": chosen.seed,
+        "budget_tokens": chosen.tokens or BUDGET[config.architecture],
+        "steps": len(progress.tokens),
+        "seconds": round(progress.seconds),
+        "torch": torch.__version__,
+        "curves": {
+            "tokens": [progress.tokens[i] for i in points],
+            "loss": smooth(progress.loss),
+            "gradient_norm": smooth(progress.gradient_norm),
+        },
+        "held_out": figures,
+    }
+
+
+def main() -> None:
+    chosen = arguments()
+    torch.set_num_threads(chosen.threads)
+    if chosen.task == "tokenizer":
+        vocabulary.build(chosen.corpora, checkpoints.TOKENIZER)
+        print(f"wrote {checkpoints.TOKENIZER}")
+        return
+    tokenizer = Tokenizer.from_file(str(checkpoints.TOKENIZER))
+    for name in chosen.models:
+        if chosen.task == "evaluate":
+            corpora = chosen.corpora if chosen.corpora.is_dir() else None
+            report(name, evaluate(checkpoints.load(name), tokenizer, corpora))
+            continue
+        config = config_of(name)
+        budget = chosen.tokens or BUDGET[config.architecture]
+        model, progress = train(config, chosen.corpora, tokenizer, budget, chosen.seed, chosen.state)
+        figures = evaluate(model, tokenizer, chosen.corpora)
+        checkpoints.save(model, card(config, chosen, progress, figures))
+        report(name, figures)
+
+
+def report(name: str, figures: dict) -> None:
+    print(name)
+    for text, figure in figures.items():
+        print(f"  {text:28}", "  ".join(f"{key} {value}" for key, value in figure.items()))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (corpus.CorpusError, checkpoints.CheckpointError) as problem:
+        raise SystemExit(str(problem)) from None

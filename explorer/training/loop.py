@@ -1,0 +1,131 @@
+"""The training loop: one model, one budget of tokens, resumable, with its loss and gradient norm written down."""
+
+import json
+import math
+import time
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+from torch import nn
+from tqdm import tqdm
+
+from explorer.config import Config
+from explorer.training.objectives import OBJECTIVES
+from explorer.transformer import Transformer
+
+MUON_RATE = 0.02
+ADAMW_RATE = 3e-3
+WARM_UP = 0.04  # of the budget
+CLIP = 1.0
+SAVE_EVERY = 100  # steps
+SNAPSHOTS = (0.01, 0.10)  # of the budget: weights kept on the way, so that readers can watch a model learn
+
+
+@dataclass
+class Progress:
+    """How far a training has come, and what it saw: one entry of each list a step."""
+
+    tokens: list[int] = field(default_factory=list)
+    loss: list[float] = field(default_factory=list)
+    gradient_norm: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def read(self) -> int:
+        return self.tokens[-1] if self.tokens else 0
+
+
+def optimizers(model: Transformer) -> list[torch.optim.Optimizer]:
+    """Muon (Jordan et al. 2024) for the matrices of the layers, AdamW for embedding, biases and norms."""
+    matrices, rest = [], []
+    for name, parameter in model.named_parameters():
+        (matrices if parameter.dim() == 2 and ".layers." in name else rest).append(parameter)
+    return [
+        torch.optim.Muon(matrices, lr=MUON_RATE, weight_decay=0.01),
+        torch.optim.AdamW(rest, lr=ADAMW_RATE, betas=(0.9, 0.98), weight_decay=0.0),
+    ]
+
+
+def schedule(done: float) -> float:
+    """The share of the full learning rate when `done` of the budget is read: a linear warm-up, then a half cosine."""
+    if done < WARM_UP:
+        return max(done, 1e-3) / WARM_UP
+    return 0.5 * (1 + math.cos(math.pi * min(1.0, (done - WARM_UP) / (1 - WARM_UP))))
+
+
+def train(
+    config: Config, corpora: Path, tokenizer: Tokenizer, budget: int, seed: int, state: Path
+) -> tuple[Transformer, Progress]:
+    """Train one model on `budget` tokens and return it with its curves.
+
+    `state` is a folder for what resuming needs; a training found there goes on where it stopped, on the same batches.
+    """
+    torch.manual_seed(seed)
+    model = Transformer(config)
+    objective = OBJECTIVES[config.architecture]
+    steppers = optimizers(model)
+    progress = Progress()
+    state.mkdir(parents=True, exist_ok=True)
+    resume_from = state / f"{config.name}.pt"
+    if resume_from.exists():
+        progress = resume(resume_from, model, steppers)
+
+    batches = islice(objective.batches(corpora, tokenizer, seed), len(progress.tokens), None)
+    model.train()
+    started = time.monotonic() - progress.seconds
+    with tqdm(total=budget, initial=progress.read, unit="token", unit_scale=True, desc=config.name, mininterval=2) as bar:
+        while progress.read < budget:
+            batch = next(batches)
+            done = progress.read / budget
+            for stepper, rate in zip(steppers, (MUON_RATE, ADAMW_RATE), strict=True):
+                stepper.zero_grad(set_to_none=True)
+                for group in stepper.param_groups:
+                    group["lr"] = rate * schedule(done)
+            loss = objective.loss(model, batch)
+            loss.backward()
+            norm = nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+            for stepper in steppers:
+                stepper.step()
+
+            read = objective.tokens(batch)
+            progress.tokens.append(progress.read + read)
+            progress.loss.append(round(loss.item(), 4))
+            progress.gradient_norm.append(round(norm.item(), 4))
+            progress.seconds = time.monotonic() - started
+            bar.update(read)
+            recent = progress.loss[-50:]
+            bar.set_postfix(loss=f"{sum(recent) / len(recent):.3f}")
+            for share in SNAPSHOTS:
+                if done < share <= progress.read / budget:
+                    torch.save(model.state_dict(), state / f"{config.name}.{share:.0%}.pt")
+            if len(progress.tokens) % SAVE_EVERY == 0 or progress.read >= budget:
+                keep(resume_from, model, steppers, progress)
+    return model.eval(), progress
+
+
+def keep(path: Path, model: Transformer, steppers: list[torch.optim.Optimizer], progress: Progress) -> None:
+    """Write what resuming needs, under another name first, so that a stop while writing loses nothing."""
+    partial = path.with_suffix(".partial")
+    torch.save(
+        {
+            "model": model.state_dict(),
+            "optimizers": [stepper.state_dict() for stepper in steppers],
+            "progress": vars(progress),
+            "random": torch.get_rng_state(),
+        },
+        partial,
+    )
+    partial.replace(path)
+    path.with_suffix(".progress.json").write_text(json.dumps(vars(progress)))
+
+
+def resume(path: Path, model: Transformer, steppers: list[torch.optim.Optimizer]) -> Progress:
+    kept = torch.load(path, weights_only=True)
+    model.load_state_dict(kept["model"])
+    for stepper, stepper_state in zip(steppers, kept["optimizers"], strict=True):
+        stepper.load_state_dict(stepper_state)
+    torch.set_rng_state(kept["random"])
+    return Progress(**kept["progress"])

@@ -1,0 +1,174 @@
+"""What each architecture is trained to do: how its batches are made of text, and how its loss is computed.
+
+decoder           next token: each position predicts the token after it
+encoder           masked tokens: 15 % of the tokens are replaced by [MASK], and those are predicted (Devlin et al. 2019;
+                  always the mask, since here a prediction is only ever asked of a mask)
+encoder-decoder   translation, with teacher forcing: the decoder reads BOS, y1, ..., and predicts y1, ..., EOS
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn import functional
+
+from explorer.config import BOS, EOS, MASK, MAX_TOKENS, PAD
+from explorer.training import corpus
+from explorer.transformer import Transformer
+
+BATCH_TOKENS = 2048  # small: with few tokens to read, more steps teach more than larger ones
+MASKED_SHARE = 0.15
+SHORT_BATCHES = 0.25  # of an encoder's batches: it sees whole windows and short texts, since readers type both
+
+Batch = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """`batches(folder, tokenizer, seed)` yields batches for ever; `loss(model, batch)` is in nats a predicted token."""
+
+    name: str
+    batches: Callable[[Path, Tokenizer, int], Iterator[Batch]]
+    loss: Callable[[Transformer, Batch], Tensor]
+    tokens: Callable[[Batch], int]  # read in a batch, padding not counted
+
+
+def encoded_documents(folder: Path, tokenizer: Tokenizer, seed: int) -> Iterator[list[int]]:
+    """Token ids of the mixed documents, each ended by EOS."""
+    sources = [(share, encoded(texts, tokenizer)) for share, texts in corpus.reading(folder, seed)]
+    return corpus.mix(sources, len)
+
+
+def encoded(texts: Iterator[str], tokenizer: Tokenizer) -> Iterator[list[int]]:
+    for text in texts:
+        yield [*tokenizer.encode(text).ids, EOS]
+
+
+def windows(texts: Iterator[list[int]], length: int) -> Iterator[list[int]]:
+    """Texts one after the other, each begun by BOS, cut into windows of `length`; a cut text goes on after a new BOS.
+
+    So every window begins with BOS, as everything that a reader types does.
+    """
+    window = [BOS]
+    for text in texts:
+        for token in (*text, BOS):
+            window.append(token)
+            if len(window) == length:
+                yield window
+                window = [BOS]
+
+
+def next_token_batches(folder: Path, tokenizer: Tokenizer, seed: int) -> Iterator[Batch]:
+    """Windows of ids, [batch, position]."""
+    stream = windows(encoded_documents(folder, tokenizer, seed), MAX_TOKENS)
+    while True:
+        yield (torch.tensor([next(stream) for _ in range(BATCH_TOKENS // MAX_TOKENS)]),)
+
+
+def next_token_loss(model: Transformer, batch: Batch) -> Tensor:
+    (ids,) = batch
+    logits = model.predict(model.vectors(None, ids[:, :-1]))
+    return functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), ignore_index=PAD)
+
+
+def masked_batches(folder: Path, tokenizer: Tokenizer, seed: int) -> Iterator[Batch]:
+    """(ids with masks, ids as they were, where the masks are), each [batch, position]."""
+    chance = random.Random(seed)
+    generator = torch.Generator().manual_seed(seed)
+    texts = encoded_documents(folder, tokenizer, seed)
+    stream = windows(texts, MAX_TOKENS)
+    ends = sentence_ends(tokenizer)
+    while True:
+        if chance.random() < SHORT_BATCHES:
+            rows = [excerpt(next(texts), ends, chance) for _ in range(BATCH_TOKENS // 40)]
+            ids = padded(rows)
+        else:
+            ids = torch.tensor([next(stream) for _ in range(BATCH_TOKENS // MAX_TOKENS)])
+        yield masked(ids, generator)
+
+
+def sentence_ends(tokenizer: Tokenizer) -> frozenset[int]:
+    """The tokens after which a new sentence may begin."""
+    return frozenset(
+        i for i in range(tokenizer.get_vocab_size()) if tokenizer.decode([i]).endswith((".", "?", "!", '"', "\n"))
+    )
+
+
+def excerpt(text: list[int], ends: frozenset[int], chance: random.Random) -> list[int]:
+    """A few sentences of a text as a reader would type them: BOS, at most 62 tokens, EOS."""
+    starts = [0] + [i + 1 for i, token in enumerate(text[:-2]) if token in ends]
+    start = chance.choice(starts)
+    limit = start + chance.randint(8, 62)
+    stops = [i + 1 for i, token in enumerate(text[:-1]) if token in ends and start < i + 1 <= limit]
+    stop = stops[-1] if stops else min(limit, len(text) - 1)
+    return [BOS, *text[start:stop], EOS]
+
+
+def padded(rows: list[list[int]]) -> Tensor:
+    """Rows of ids as one tensor, filled up with PAD to the longest."""
+    longest = max(map(len, rows))
+    return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
+
+
+def masked(ids: Tensor, generator: torch.Generator) -> Batch:
+    """Replace 15 % of the ordinary tokens by MASK; at least one of each row, so that every row has a question."""
+    ordinary = ids > MASK
+    lot = torch.rand(ids.shape, generator=generator).masked_fill(~ordinary, 2.0)
+    chosen = lot < MASKED_SHARE
+    chosen |= ordinary & (lot == lot.min(-1, keepdim=True).values)
+    return ids.masked_fill(chosen, MASK), ids, chosen
+
+
+def masked_loss(model: Transformer, batch: Batch) -> Tensor:
+    asked, ids, chosen = batch
+    logits = model.predict(model.vectors(asked, None)[chosen])
+    return functional.cross_entropy(logits, ids[chosen])
+
+
+def translation_batches(folder: Path, tokenizer: Tokenizer, seed: int) -> Iterator[Batch]:
+    """(source, target), each [batch, position]; pairs of like length together, so that little is padding."""
+    chance = random.Random(seed)
+    pairs = corpus.mix(
+        [(share, encoded_pairs(texts, tokenizer)) for share, texts in corpus.translating(folder, seed)],
+        lambda pair: len(pair[0]) + len(pair[1]),
+    )
+    while True:
+        pool = sorted((next(pairs) for _ in range(6000)), key=lambda pair: len(pair[0]) + len(pair[1]))
+        batches, batch, size = [], [], 0
+        for pair in pool:
+            batch.append(pair)
+            size += len(pair[0]) + len(pair[1])
+            if size >= BATCH_TOKENS:
+                batches.append(batch)
+                batch, size = [], 0
+        chance.shuffle(batches)
+        for batch in batches:
+            sources, targets = zip(*batch, strict=True)
+            yield padded(list(sources)), padded(list(targets))
+
+
+def encoded_pairs(pairs: Iterator[tuple[str, str]], tokenizer: Tokenizer) -> Iterator[tuple[list[int], list[int]]]:
+    for english, korean in pairs:
+        yield [BOS, *tokenizer.encode(english).ids, EOS], [BOS, *tokenizer.encode(korean).ids, EOS]
+
+
+def translation_loss(model: Transformer, batch: Batch) -> Tensor:
+    source, target = batch
+    logits = model.predict(model.vectors(source, target[:, :-1]))
+    return functional.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=PAD)
+
+
+def count(batch: Batch) -> int:
+    """Tokens read, padding not counted."""
+    return sum(int((ids != PAD).sum()) for ids in batch)
+
+
+OBJECTIVES = {
+    "decoder": Objective("next token", next_token_batches, next_token_loss, count),
+    "encoder": Objective("masked tokens", masked_batches, masked_loss, lambda batch: count(batch[:1])),
+    "encoder-decoder": Objective("translation", translation_batches, translation_loss, count),
+}
