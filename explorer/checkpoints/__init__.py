@@ -6,7 +6,9 @@ seed, recorded curves, held-out figures, and the weights' SHA-256, which is chec
 
 import hashlib
 import json
+import re
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 TOKENIZER = FOLDER / "tokenizer.json"
+SEEN = FOLDER / "seen.tsv"  # words of the training text, and how often each kind of model read them
+WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
 class CheckpointError(RuntimeError):
@@ -62,6 +66,29 @@ def load(name: str, folder: Path = FOLDER) -> "Transformer":
     return model.eval().requires_grad_(False)
 
 
+def words(text: str) -> list[str]:
+    """The words of a text in small letters: runs of letters, with apostrophes inside."""
+    return WORD.findall(text.lower().replace("’", "'"))
+
+
+def unseen(text: str, architecture: str) -> list[str]:
+    """The words of a text that a model of this architecture met at most twice in training, in their order."""
+    column = 1 if architecture == "encoder-decoder" else 0
+    counts = word_counts()
+    return [word for word in dict.fromkeys(words(text)) if counts.get(word, (0, 0))[column] < 3]
+
+
+@lru_cache
+def word_counts() -> dict[str, tuple[int, int]]:
+    """Word -> how often encoder and decoder read it, and how often the encoder-decoder read it as a source."""
+    try:
+        lines = SEEN.read_text(encoding="utf-8").splitlines()[1:]
+    except FileNotFoundError:
+        raise CheckpointError(broken(SEEN, "is missing")) from None
+    rows = (line.split("\t") for line in lines)
+    return {word: (int(reading), int(translating)) for word, reading, translating in rows}
+
+
 def save(model: "Transformer", about: dict, folder: Path = FOLDER) -> None:
     """Write a model's weights in half precision, and its card."""
     import safetensors.torch
@@ -77,7 +104,9 @@ def save(model: "Transformer", about: dict, folder: Path = FOLDER) -> None:
 
 
 def broken(path: Path, what: str) -> str:
+    """One sentence that says what is wrong with a file of this folder and how to get it back."""
+    task = {"tokenizer": "tokenizer", "seen": "words"}.get(path.stem, f"train {path.stem}")
     return (
         f"{path.name} {what}. Restore it with `git checkout -- {path.parent.parent.name}/{path.parent.name}/{path.name}`, "
-        f"or train it anew with `python -m explorer.training train {path.stem}`."
+        f"or make it anew with `python -m explorer.training {task}`."
     )

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 
 from explorer import checkpoints
 from explorer.config import ARCHITECTURES, NORMS, Config
-from explorer.training import corpus, vocabulary
+from explorer.training import corpus, seen, vocabulary
 from explorer.training.evaluate import evaluate
 from explorer.training.loop import Progress, train
 from explorer.training.objectives import OBJECTIVES
@@ -24,6 +24,7 @@ HELP = """\
 Train the explorer's models from text, and measure what they learnt.
 
   python -m explorer.training tokenizer              learn the tokenizer (first, and once: every model depends on it)
+  python -m explorer.training words                  count the words of the training text (for hints in the app)
   python -m explorer.training train decoder-pre-4    train one model; run it again after a stop and it goes on
   python -m explorer.training train all              train all 24, one after the other
   python -m explorer.training evaluate decoder-pre-4 measure one that is trained
@@ -38,7 +39,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         "python -m explorer.training", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("task", choices=("tokenizer", "train", "evaluate"))
+    parser.add_argument("task", choices=("tokenizer", "words", "train", "evaluate"))
     parser.add_argument("models", nargs="*", metavar="model", help="names such as encoder-post-8, or all")
     parser.add_argument("--corpora", type=Path, default=Path("corpora"), help="folder of text (default: corpora)")
     parser.add_argument(
@@ -54,7 +55,7 @@ def arguments() -> argparse.Namespace:
     names = NAMES if chosen.models == ["all"] else chosen.models
     if unknown := [name for name in names if name not in NAMES]:
         parser.error(f"there is no model {', '.join(unknown)}; choose from {', '.join(NAMES)}, or all")
-    if chosen.task != "tokenizer" and not names:
+    if chosen.task in ("train", "evaluate") and not names:
         parser.error(f"which model? Name one, such as {NAMES[10]}, or all")
     chosen.models = names
     return chosen
@@ -99,6 +100,10 @@ def main() -> None:
     if chosen.task == "tokenizer":
         vocabulary.build(chosen.corpora, checkpoints.TOKENIZER)
         print(f"wrote {checkpoints.TOKENIZER}")
+        return
+    if chosen.task == "words":
+        seen.build(chosen.corpora, BUDGET["decoder"], chosen.seed)
+        print(f"wrote {checkpoints.SEEN}")
         return
     tokenizer = Tokenizer.from_file(str(checkpoints.TOKENIZER))
     for name in chosen.models:
