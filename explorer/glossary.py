@@ -718,9 +718,7 @@ def _attention(sentences: Mapping[str, Words], causal: bool, crossing: bool) -> 
             "reads": {"x": "concat", "weight": "w_o.weight", "bias": "w_o.bias"},
         },
     }
-    return {
-        name: Entry(name=_ATTENTION_NAMES[name], sentence=sentences[name], **fact) for name, fact in facts.items()
-    }
+    return {name: Entry(name=_ATTENTION_NAMES[name], sentence=sentences[name], **fact) for name, fact in facts.items()}
 
 
 _SHARED_SENTENCES = {
@@ -1078,9 +1076,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
                 "The mean is taken off and the spread divided out: each position now has mean 0 and variance 1.",
                 "평균을 빼고 표준편차로 나누어, 위치마다 평균이 0이고 분산이 1이 되게 합니다.",
             ),
-            output=_words(
-                "Each number is stretched and shifted as learned.", "수마다 학습한 만큼 늘이고 옮깁니다."
-            ),
+            output=_words("Each number is stretched and shifted as learned.", "수마다 학습한 만큼 늘이고 옮깁니다."),
             role_of_x=_normed,
         ),
     ),
@@ -1166,30 +1162,51 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
         reads={"scores": "logits"},
     ),
     "*.embedding.weight": _parameter(
-        "E", "embedding matrix", "임베딩 행렬", "a row for each token, read at the entrance and again for the logits",
+        "E",
+        "embedding matrix",
+        "임베딩 행렬",
+        "a row for each token, read at the entrance and again for the logits",
         "토큰마다 행이 하나씩 있으며 들어올 때와 로짓을 구할 때 모두 쓰입니다",
     ),
     **_projection(
-        "w_q", "Q", "query", "쿼리", "makes queries; the heads' matrices one below the other",
+        "w_q",
+        "Q",
+        "query",
+        "쿼리",
+        "makes queries; the heads' matrices one below the other",
         "쿼리를 만들며 헤드들의 행렬이 위아래로 놓여 있습니다",
     ),
     **_projection(
-        "w_k", "K", "key", "키", "makes keys; the heads' matrices one below the other",
+        "w_k",
+        "K",
+        "key",
+        "키",
+        "makes keys; the heads' matrices one below the other",
         "키를 만들며 헤드들의 행렬이 위아래로 놓여 있습니다",
     ),
     **_projection(
-        "w_v", "V", "value", "값", "makes values; the heads' matrices one below the other",
+        "w_v",
+        "V",
+        "value",
+        "값",
+        "makes values; the heads' matrices one below the other",
         "값을 만들며 헤드들의 행렬이 위아래로 놓여 있습니다",
     ),
+    **_projection("w_o", "O", "output", "출력", "mixes what the heads found", "헤드들이 찾은 것을 섞습니다"),
     **_projection(
-        "w_o", "O", "output", "출력", "mixes what the heads found", "헤드들이 찾은 것을 섞습니다"
-    ),
-    **_projection(
-        "w_1", "1", "first feed-forward", "피드포워드 첫째", "each row is a direction that vectors are compared with",
+        "w_1",
+        "1",
+        "first feed-forward",
+        "피드포워드 첫째",
+        "each row is a direction that vectors are compared with",
         "행마다 벡터와 견줄 방향이 하나씩 들어 있습니다",
     ),
     **_projection(
-        "w_2", "2", "second feed-forward", "피드포워드 둘째", "each column is a vector that is called up",
+        "w_2",
+        "2",
+        "second feed-forward",
+        "피드포워드 둘째",
+        "each column is a vector that is called up",
         "열마다 불러낼 벡터가 하나씩 들어 있습니다",
     ),
     "*norm.weight": _parameter(
