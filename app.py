@@ -1,0 +1,40 @@
+"""The frame around every page: language, controls, navigation, title, the check of the numbers, the address."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from explorer import controls
+
+st.set_page_config(
+    page_title="Transformer Explorer",
+    page_icon="🧩",  # an emoji is drawn by the browser; an icon would be fetched from the web
+    layout="wide",
+    initial_sidebar_state=300,
+)
+st.html(Path(__file__).parent / "explorer" / "frame.css")
+
+words = controls.begin()
+st.session_state.framed = True
+page = st.navigation(controls.page_list(words), position="top")
+name = page.url_path or controls.PAGES[0][0]
+with st.sidebar:
+    controls.sidebar(words)
+
+prose = words.prose(name)
+with st.container(horizontal=True, horizontal_alignment="distribute", key="heading"):
+    st.title(words(f"page.{name}"), anchor=False, width="content")
+    check = st.empty()
+with st.container(key="caption"):
+    st.markdown(prose["caption"])
+controls.notices(words)
+
+try:
+    page.run()
+except controls.Nothing as reason:
+    reason.say(words)
+with check.container(width="content"):
+    controls.badge(words)
+with st.sidebar:
+    controls.share(name, words)
+st.session_state.framed = False

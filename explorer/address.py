@@ -1,0 +1,158 @@
+"""What a reader has chosen, and the address that says so.
+
+The address holds everything: whoever opens a copied one sees the same view. It is read once, when a visit begins or
+the reader goes back in the browser's history, and every choice in it is checked against the models there are: a bad
+or an old one is replaced by the nearest that exists, and `read` says which were.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from urllib.parse import urlencode
+from zlib import crc32
+
+from explorer.config import ARCHITECTURES, NORMS, Config
+
+LONGEST = 2_000  # characters of a text that an address carries; servers and browsers refuse much longer ones
+
+
+@dataclass
+class Choices:
+    """What is on the screen: the texts, the model, and where in it the reader looks."""
+
+    language: str = "en"
+    text: str = ""
+    target: str = ""  # what the decoder of an encoder-decoder reads; empty: the model's own translation
+    written_for: str = ""  # the fingerprint of the source for which the target was typed
+    architecture: str = "decoder"
+    norm: str = "pre"
+    heads: int = 4
+    layer: int = 0
+    head: int = 0
+    focus: int | None = None  # a position in the stack that predicts; None: where the prediction of interest is
+    cut: bool = False  # show the first tokens of a text that is too long
+    options: dict[str, str] = field(default_factory=dict)  # what single pages let the reader choose, by name
+
+    @property
+    def model(self) -> str:
+        """The name of the model's files."""
+        return f"{self.architecture}-{self.norm}-{self.heads}"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A choice in an address that could not be kept, and the one that was made instead."""
+
+    name: str
+    given: str
+    used: str
+
+
+NAMES = ("lang", "s", "t", "for", "arch", "norm", "heads", "layer", "head", "at", "cut")  # the rest are page options
+
+
+def fingerprint(text: str) -> str:
+    """Eight letters by which a text can be told from another."""
+    return f"{crc32(text.encode(errors='surrogatepass')):08x}"
+
+
+def read(
+    address: Mapping[str, str], models: Mapping[str, Config], languages: Sequence[str], otherwise: Choices
+) -> tuple[Choices, list[Change]]:
+    """The choices that an address holds, those it lacks taken from `otherwise`, and what had to be changed."""
+    changes: list[Change] = []
+
+    def nearest(name: str, offered: Sequence, usual):
+        if name not in address:
+            given = usual
+        else:
+            given = address[name]
+            if offered and isinstance(offered[0], int):
+                given = int(given) if given.lstrip("-").isdecimal() and len(given) < 10 else given
+        if given in offered or not offered:
+            return given
+        if isinstance(given, int):
+            used = min(offered, key=lambda option: (abs(option - given), option))
+        else:
+            close = get_close_matches(str(given).lower(), [str(option) for option in offered], 1)
+            used = next((option for option in offered if str(option) in close), None)
+            if used is None:
+                used = usual if usual in offered else offered[0]
+        if name in address:
+            changes.append(Change(name, address[name], str(used)))
+        return used
+
+    language = nearest("lang", languages, otherwise.language)
+    architecture = nearest("arch", architectures(models), otherwise.architecture)
+    norm = nearest("norm", norms(models, architecture), otherwise.norm)
+    heads = nearest("heads", head_counts(models, architecture, norm), otherwise.heads)
+    config = models.get(f"{architecture}-{norm}-{heads}", Config())
+    target = address.get("t", otherwise.target)
+    text = address.get("s", otherwise.text)
+    focus = otherwise.focus
+    if "at" in address:
+        focus = int(address["at"]) if address["at"].isdecimal() and len(address["at"]) < 10 else None
+        if focus is None:
+            changes.append(Change("at", address["at"], "–"))
+    return (
+        Choices(
+            language=language,
+            text=text,
+            target=target,
+            written_for=address.get("for", fingerprint(text)) if target else "",
+            architecture=architecture,
+            norm=norm,
+            heads=heads,
+            layer=nearest("layer", range(config.layers), otherwise.layer),
+            head=nearest("head", range(config.heads), otherwise.head),
+            focus=focus,
+            cut=address.get("cut") == "1",
+            options={name: value for name, value in address.items() if name not in NAMES},
+        ),
+        changes,
+    )
+
+
+def write(choices: Choices, options: Sequence[str] = ()) -> str:
+    """The address of these choices, and of the named page options, as a query string.
+
+    A text that is too long for an address is left out of it (see `carries`).
+    """
+    parts = {"lang": choices.language}
+    if carries(choices.text):
+        parts["s"] = choices.text
+    parts |= {"arch": choices.architecture, "norm": choices.norm, "heads": choices.heads, "layer": choices.layer}
+    if choices.head:
+        parts["head"] = choices.head
+    if choices.focus is not None:
+        parts["at"] = choices.focus
+    if choices.target and carries(choices.target):
+        parts["t"] = choices.target
+        if choices.written_for != fingerprint(choices.text):
+            parts["for"] = choices.written_for
+    if choices.cut:
+        parts["cut"] = 1
+    parts |= {name: choices.options[name] for name in options if choices.options.get(name)}
+    return urlencode(parts)
+
+
+def carries(text: str) -> bool:
+    """Whether an address has room for a text."""
+    return len(text) <= LONGEST
+
+
+def architectures(models: Mapping[str, Config]) -> list[str]:
+    """The architectures of which there is a model."""
+    return [kind for kind in ARCHITECTURES if any(config.architecture == kind for config in models.values())]
+
+
+def norms(models: Mapping[str, Config], architecture: str) -> list[str]:
+    """The norm orders in which there is a model of an architecture."""
+    there = {config.norm for config in models.values() if config.architecture == architecture}
+    return [norm for norm in NORMS if norm in there]
+
+
+def head_counts(models: Mapping[str, Config], architecture: str, norm: str) -> list[int]:
+    """The head counts with which there is a model of an architecture and norm order."""
+    kinds = [config for config in models.values() if (config.architecture, config.norm) == (architecture, norm)]
+    return sorted(config.heads for config in kinds)

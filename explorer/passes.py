@@ -1,0 +1,116 @@
+"""The models and the recorded passes that the app keeps at hand, shared by every visitor and never changed.
+
+A pass is found again by the model's name and the ids that it read: whatever else changes on the screen, it is the
+same pass. Each cache is bounded. torch is imported here, and only when a model is first needed.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from explorer import checkpoints
+from explorer.config import BOS, Config
+from explorer.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from explorer.analysis.generation import Generated
+    from explorer.analysis.proof import Proof, Reference
+    from explorer.trace import Trace
+    from explorer.transformer import Transformer
+
+Ids = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One recorded pass: the model, what it read (None for a stack that it lacks), and all that it computed."""
+
+    model: "Transformer"
+    source: "Tensor | None"
+    target: "Tensor | None"
+    trace: "Trace"
+
+    @property
+    def config(self) -> Config:
+        return self.model.config
+
+
+@st.cache_resource(show_spinner=False)
+def tokenizer() -> Tokenizer:
+    """The tokenizer of all models. Raises CheckpointError when its file is missing or altered."""
+    try:
+        return Tokenizer.load(checkpoints.TOKENIZER)
+    except ValueError as error:
+        raise checkpoints.CheckpointError(
+            f"{checkpoints.TOKENIZER.name} is missing or cannot be read. "
+            f"Restore it with `git checkout -- explorer/checkpoints/{checkpoints.TOKENIZER.name}`."
+        ) from error
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def card(name: str) -> dict:
+    """What is known about a model. Raises CheckpointError when its card is missing or cannot be read."""
+    return checkpoints.card(name)
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def model(name: str) -> "Transformer":
+    """A trained model. Raises CheckpointError when a file of it is missing or altered."""
+    import torch
+
+    torch.set_num_threads(1)  # many visitors share the processor: measured faster for them than several threads each
+    return checkpoints.load(name)
+
+
+@st.cache_resource(show_spinner=False, max_entries=12)
+def run(name: str, source: Ids, target: Ids) -> Pass:
+    """The pass of a model over ids, an empty tuple for a stack that it lacks."""
+    import torch
+
+    from explorer.trace import trace
+
+    read = [torch.tensor(ids) if ids else None for ids in (source, target)]
+    return Pass(model(name), *read, trace(model(name), *read))
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def sizes(name: str) -> dict[str, int]:
+    """How many parameters each part of a model has."""
+    from explorer.analysis.sizes import parameters
+
+    return parameters(model(name))
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def translation(name: str, source: Ids, limit: int) -> "Generated":
+    """What an encoder-decoder makes of a source by itself (see analysis.generation.greedy)."""
+    import torch
+
+    from explorer.analysis.generation import greedy
+
+    return greedy(model(name), torch.tensor(source), limit)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def proof(name: str, source: Ids, target: Ids) -> "Proof":
+    """What the check of a pass against torch.nn and against its own inputs found."""
+    from explorer.analysis.proof import check
+
+    checked = run(name, source, target)
+    return check(checked.model, checked.trace, checked.source, checked.target, _twin(name))
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def _twin(name: str) -> "Reference":
+    """The model's weights in torch.nn."""
+    from explorer.analysis.proof import reference
+
+    return reference(model(name))
+
+
+def decoder_ids(generated: "Generated") -> Ids:
+    """What the decoder reads once it has written this."""
+    return (BOS, *generated.ids)

@@ -1,0 +1,88 @@
+"""Tokens as chips: a text's tokens in a row, and predicted tokens with their probabilities.
+
+What a person typed is data: the script only ever sets it as text.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from explorer.tokens import Token, groups
+
+_FOLDER = Path(__file__).parent
+_component = st.components.v2.component(
+    "explorer_tokens",
+    html='<div id="root"></div>',
+    css=(_FOLDER / "tokens.css").read_text(encoding="utf-8"),
+    js=(_FOLDER / "tokens.js").read_text(encoding="utf-8"),
+)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A predicted token and its probability; no token stands for all others together."""
+
+    token: Token | None
+    share: float
+    name: str = ""  # what stands in place of the chip where there is no token
+
+
+def chip(token: Token) -> dict:
+    """A token as the script draws it: the spaces apart, so that they can be paler."""
+    text = token.label[token.spaces :]
+    return {
+        "spaces": token.spaces,
+        "text": text,
+        "kind": "special" if token.special else "part" if token.part or text.startswith("⟨") else "text",
+        "id": token.id,
+        "bytes": token.hex if token.bytes else "",
+    }
+
+
+def strip_data(tokens: Sequence[Token], focus: int | None, chosen: Sequence[int] = ()) -> dict:
+    """The row of a text's tokens, those that share a character side by side without a gap."""
+    return {"runs": groups(tokens), "chips": [chip(token) for token in tokens], "focus": focus, "chosen": list(chosen)}
+
+
+def strip(
+    tokens: Sequence[Token],
+    *,
+    name: str,
+    key: str,
+    focus: int | None = None,
+    on_pick: Callable[[int], None] | None = None,
+    hint: str = "",
+) -> None:
+    """Draw a text's tokens with their ids. `on_pick` is called with the position of a clicked one, before the rerun.
+
+    `name` says to a screen reader what the row is, `hint` what a click does.
+    """
+
+    def picked():
+        position = getattr(st.session_state.get(key), "pick", None)
+        if isinstance(position, int) and 0 <= position < len(tokens) and on_pick:
+            on_pick(position)
+
+    data = strip_data(tokens, focus) | {"name": name, "hint": hint, "clickable": on_pick is not None}
+    _component(key=key, data=data, on_pick_change=picked)
+
+
+def bars(rows: Sequence[Bar], *, name: str, key: str) -> None:
+    """Draw predicted tokens, the likeliest first, as bars with their probabilities at the end."""
+    data = {
+        "name": name,
+        "bars": [
+            {"chip": row.token and chip(row.token), "name": row.name, "share": row.share, "said": percent(row.share)}
+            for row in rows
+        ],
+    }
+    _component(key=key, data=data, on_pick_change=lambda: None)
+
+
+def percent(share: float) -> str:
+    """A probability in per cent, with one decimal under ten, and never a nought that is none."""
+    if 0 < share < 0.001:
+        return "< 0.1 %"
+    return f"{share:.0%}".replace("%", " %") if share >= 0.0995 else f"{100 * share:.1f} %"

@@ -1,0 +1,80 @@
+"""What the text becomes, what the model expects, and what kind of model it is."""
+
+import streamlit as st
+
+from explorer import controls, passes
+from explorer.analysis.predictions import prediction
+from explorer.config import MASK
+from explorer.tokens import groups, unfamiliar
+from explorer.views import card
+from explorer.views.components.tokens import Bar, bars, strip
+from explorer.words import verbatim
+
+controls.within_frame()
+
+words = controls.words()
+prose = words.prose("start")
+controls.examples()
+view = controls.current()
+masking = view.config.architecture == "encoder"
+
+
+def pick(stack: str, position: int) -> None:
+    """A click on a token: mask it where the model fills masks; else look at what is expected after it."""
+    token = view.tokens[stack][position]
+    if masking and not token.special:
+        run = next(run for run in groups(view.tokens[stack]) if position in run)
+        controls.mask([view.tokens[stack][i] for i in run])
+    elif stack == view.stack:
+        controls.choose(focus=position)
+
+
+left, right = st.columns([3, 2], gap="large")
+with left:
+    for stack, tokens in view.tokens.items():
+        own = view.own is not None and stack == "decoder"
+        st.subheader(words(f"start.tokens.{'own' if own else stack if len(view.tokens) > 1 else 'one'}"), anchor=False)
+        strip(
+            tokens,
+            name=words("start.tokens.alt", n=len(tokens)),
+            key=f"tokens {stack}",
+            focus=view.focus if stack == view.stack else None,
+            on_pick=None if len(view.tokens) > 1 and stack != view.stack else lambda at, stack=stack: pick(stack, at),
+            hint=words("start.mask" if masking else "start.focus"),
+        )
+    st.markdown(prose[f"tokens {view.config.architecture}"])
+    strange = unfamiliar(view.tokens[view.config.stacks[0]])
+    if strange:
+        quoted = ", ".join(f"“{verbatim(word[:24])}”" for word in strange[:4])
+        st.markdown(f":gray[{words('start.unfamiliar', quoted=quoted, n=len(strange))}]")
+
+with right:
+    tokens = view.tokens[view.stack]
+    masks = [i for i, token in enumerate(tokens) if token.id == MASK]
+    asked = [view.focus] if not masking else masks[:4]
+    if not asked:
+        st.subheader(words("start.no_mask"), anchor=False)
+        st.markdown(prose["no mask"])
+    for position in asked:
+        found = prediction(view.trace, position)
+        label = verbatim(tokens[position].label)
+        title = words("start.masked", n=position) if masking else words("start.next", token=label)
+        st.subheader(title, anchor=False)
+        rows = [Bar(passes.tokenizer().token(id), share) for id, share in found.best]
+        rows.append(Bar(None, found.others, words("start.others", n=found.vocabulary - len(found.best))))
+        bars(rows, name=title, key=f"bars {position}")
+    if len(masks) > len(asked) and masking:
+        st.caption(words("start.more_masks", n=len(masks) - len(asked)))
+
+st.page_link("pages/values.py", label=words("start.values", n=len(view.trace)))
+
+st.subheader(words("card.title", name=view.choices.model), anchor=False)
+about = passes.card(view.choices.model)
+kind, size = st.columns([3, 2], gap="large")
+with kind:
+    st.markdown(prose[f"model {view.config.architecture}"])
+    st.markdown(card.training(words, about))
+    st.markdown(prose["not known"])
+with size:
+    st.markdown(card.figures(words, about))
+    st.markdown(card.sizes(words, passes.sizes(view.choices.model)))
