@@ -83,12 +83,10 @@ def test_a_decoder_does_not_see_the_future_and_an_encoder_sees_everything(kind):
             assert (made(changed, target) - before).abs().amax(-1).min() > 1e-6
 
 
-@EACH_KIND
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "encoder" in kind[0]], ids="-".join)
 def test_padding_of_the_source_changes_nothing(kind):
     made = model(config(*kind))
     source, target = texts(made.config, padding=0)
-    if source is None:
-        pytest.skip("a decoder has no source")
     with torch.inference_mode():
         padded = torch.nn.functional.pad(source, (0, 3), value=PAD)
         after, before = made(padded, target), made(source, target)

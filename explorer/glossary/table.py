@@ -1,364 +1,14 @@
-"""What every recorded value is: its symbol, its formula, what it is computed from, and how, down to a single cell.
+"""The table: an entry for each kind of value and parameter, by the pattern of its path."""
 
-One table holds an `Entry` for each kind of value and parameter, found by its path. From it follow
-
-    entry(path, trace)              what it is called, its formula, what the operation does, in words
-    inputs(path, trace)             the values and parameters it is computed from, by the part that each plays
-    consumers(path, trace)          the values that are computed from it
-    recompute(path, trace)          the whole value, from its recorded inputs
-    arithmetic(path, index, trace)  one cell, as the numbers of its formula
-
-Which value feeds which is read from the trace: a sublayer that ran after its norm read the norm, one that ran before
-it read the stream. Nothing here asks for the norm order or the architecture. The formulas are written apart from
-the model's own code, so that agreement between the two means something.
-
-One symbol, one meaning. Letters that count: i a position (of the query), j a position that is looked at (of the key),
-c a place in a vector, m a place in the vector that is summed over.
-
-    t  token id            q k v  query, key, value          h  hidden, before the bend    E    embedding matrix
-    e  a token's vector    r  raw score    s  scaled score   g  hidden, after the bend     W b  weights and biases
-    p  a place's vector    A  what is allowed                f  feed-forward output        gamma beta  gain and shift
-    x  the stream          alpha  attention weight           mu sigma  mean, deviation     d    a width
-    x' with a sum added    z  a head's output  Z  all        l  logit   P  probability     epsilon  keeps a root from 0
-    M  encoder's output    a  attention output               x-hat, x-bar  normalised stream, normed stream
-"""
-
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
-from functools import lru_cache
-from typing import Literal
+from dataclasses import dataclass, field
 
-import torch
-from torch import Tensor
-
-from explorer.config import PAD, Config
+from explorer.config import PAD
+from explorer.glossary.forms import Allowed, Form, Given, Lookup, Masked, Softmax, Sum, Wave
+from explorer.glossary.terms import Role, Words
 from explorer.trace import Trace
 
-Words = Mapping[str, str]  # one text for each language: {"en": ..., "ko": ...}
-Index = tuple[int, ...]
-Role = Literal["id", "signed", "query", "key", "value", "score", "mask", "weight", "probability", "parameter"]
-
-MOST_TERMS = 1024  # a sum of more terms than this (a softmax over the vocabulary) has its smallest ones put together
-WAVELENGTH = 10000  # 2 pi times this is the longest wave of the sinusoidal positions
-
-
-@dataclass(frozen=True)
-class Factor:
-    """A number in a formula, and the cell it comes from: `path[index]`, or no path for a constant.
-
-    With `minus` the number is the cell less another one: x - mu.
-    """
-
-    number: float
-    symbol: str
-    path: str | None = None
-    index: Index = ()
-    role: Role = "signed"
-    minus: "Factor | None" = None
-
-
-@dataclass(frozen=True)
-class Term:
-    """One summand: the product of its factors, or e to the power of its only one.
-
-    `count` is more than one where so many small terms were put together; it then has no factors.
-    """
-
-    value: float
-    factors: tuple[Factor, ...]
-    function: Literal["product", "exp"] = "product"
-    count: int = 1
-
-
-@dataclass(frozen=True)
-class Outer:
-    """What is done to the sum of the terms.
-
-    divide    the sum over `number`            softmax   `number`, e to the cell's own score, over the sum
-    sin, cos  of the sum, an angle             lookup    the term is a row of a table: the one that `factors` names
-    """
-
-    name: Literal["divide", "softmax", "sin", "cos", "lookup"]
-    symbol: str
-    number: float
-    factors: tuple[Factor, ...] = ()
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One reason why a query may look at a key or may not: in numbers (LaTeX) and in words."""
-
-    holds: bool
-    latex: str
-    words: Words
-    factors: tuple[Factor, ...] = ()
-
-
-@dataclass(frozen=True)
-class Arithmetic:
-    """How one cell came about: `computed` = `outer` of the sum of `terms`, beside what the model recorded.
-
-    form    given: an input or a parameter, nothing is computed     copy: another cell's number, moved
-            lookup: a cell of a table        sum: a sum of products (one or many), maybe divided
-            softmax, wave: see Outer         mask: the score where `conditions` allow it, else minus infinity
-            condition: 1 where all `conditions` hold, else 0
-    """
-
-    path: str
-    index: Index
-    form: str
-    symbol: str
-    formula: str
-    recorded: float
-    computed: float
-    terms: tuple[Term, ...] = ()
-    outer: Outer | None = None
-    conditions: tuple[Condition, ...] = ()
-    edited: bool = False
-
-    @property
-    def total(self) -> float:
-        """The sum of all terms."""
-        return math.fsum(term.value for term in self.terms)
-
-    def largest(self, count: int = 4) -> tuple[Term, ...]:
-        """The terms of the largest size, in the order of the sum."""
-        named = [number for number, term in enumerate(self.terms) if term.count == 1]
-        chosen = sorted(named, key=lambda number: -abs(self.terms[number].value))[:count]
-        return tuple(self.terms[number] for number in sorted(chosen))
-
-    def rest(self, count: int = 4) -> Term | None:
-        """All other terms as one, so that it and `largest` add up to `total`; None when there are no others."""
-        number = sum(term.count for term in self.terms) - len(self.largest(count))
-        if not number:
-            return None
-        return Term(self.total - math.fsum(term.value for term in self.largest(count)), (), count=number)
-
-
-# The forms of computation. Each computes a whole value from its inputs (`whole`) and lays one cell out (`cell`).
-
-
-@dataclass(frozen=True)
-class Given:
-    """An input of the model or a parameter: nothing is computed."""
-
-    def whole(self, values: Mapping[str, Tensor], recorded: Tensor, config: Config) -> Tensor:
-        return recorded
-
-    def cell(self, of: "_Cell") -> dict:
-        return {"form": "given", "computed": of.recorded}
-
-
-@dataclass(frozen=True)
-class Lookup:
-    """The rows of a table that the ids name."""
-
-    def whole(self, values, recorded, config):
-        return values["table"][values["ids"]]
-
-    def cell(self, of):
-        position, column = of.index
-        row = of.factor("ids", (position,))
-        entry = of.factor("table", (int(row.number), column))
-        return {
-            "form": "lookup",
-            "computed": entry.number,
-            "terms": (Term(entry.number, (entry,)),),
-            "outer": Outer("lookup", row.symbol, row.number, (row,)),
-        }
-
-
-@dataclass(frozen=True)
-class Sum:
-    """A sum of products in Einstein's notation, maybe divided.
-
-    `axes` are those of the result, a letter each; letters in brackets share one axis, as the heads share the rows of
-    W_Q. A product is a row of (what, axes); an axis that the result lacks is summed over. `what` is an input's part,
-    a constant (see `_constant`), a function of an input (`gate of hidden`), or a difference of two (`x - mean`).
-    """
-
-    axes: str
-    products: tuple[tuple[tuple[str, str], ...], ...]
-    divisor: tuple[str, str] | None = None
-
-    def whole(self, values, recorded, config):
-        sizes = {"h": config.heads}
-        plain = _letters(self.axes)
-        total = 0
-        for product in self.products:
-            names = [_letters(axes.split(" - ")[0]) for _, axes in product if axes]
-            tensors = [_split(_tensor(what, values, config), axes, sizes) for what, axes in product if axes]
-            kept = "".join(letter for letter in plain if any(letter in name for name in names))
-            result = torch.einsum(f"{','.join(names)}->{kept}", *tensors)
-            for what, axes in product:
-                result = result if axes else result * _constant(what, config)
-            total = total + result[tuple(slice(None) if letter in kept else None for letter in plain)]
-        if self.divisor:
-            what, axes = self.divisor
-            total = total / (_tensor(what, values, config) if axes else _constant(what, config))
-        return total if plain == self.axes else total.flatten(-2)
-
-    def cell(self, of):
-        place = of.place(self.axes)
-        terms = []
-        for product in self.products:
-            letters = "".join(_letters(axes.split(" - ")[0]) for _, axes in product)
-            summed = next((letter for letter in letters if letter not in place), None)
-            columns = [of.factors(what, axes, place, summed) for what, axes in product]
-            count = max(map(len, columns))
-            for row in zip(*(column * (count // len(column)) for column in columns), strict=True):
-                terms.append(Term(math.prod(factor.number for factor in row), tuple(row)))
-        outer = None
-        computed = math.fsum(term.value for term in terms)
-        if self.divisor:
-            (divisor,) = of.factors(*self.divisor, place, None)
-            outer = Outer("divide", divisor.symbol, divisor.number, (divisor,))
-            computed /= divisor.number
-        copied = not outer and len(terms) == 1 and len(terms[0].factors) == 1
-        return {
-            "form": "copy" if copied else "sum",
-            "computed": computed,
-            "terms": tuple(terms),
-            "outer": outer,
-        }
-
-
-@dataclass(frozen=True)
-class Wave:
-    """The place in the text as waves: a sine in the even columns, its cosine in the odd ones."""
-
-    def whole(self, values, recorded, config):
-        length, width = recorded.shape
-        column = torch.arange(width, device=recorded.device)
-        power = (column - column % 2).double() / width
-        angle = torch.arange(length, device=recorded.device).double()[:, None] / WAVELENGTH**power
-        return torch.where(column % 2 == 0, angle.sin(), angle.cos())
-
-    def cell(self, of):
-        position, column = of.index
-        even = column - column % 2
-        place = Factor(float(position), "i")
-        frequency = Factor(WAVELENGTH ** (-even / of.width), rf"{WAVELENGTH}^{{-{even}/{of.width}}}")
-        angle = place.number * frequency.number
-        name = "cos" if column % 2 else "sin"
-        return {
-            "form": "wave",
-            "computed": getattr(math, name)(angle),
-            "terms": (Term(angle, (place, frequency)),),
-            "outer": Outer(name, rf"\{name}", angle),
-        }
-
-
-@dataclass(frozen=True)
-class Allowed:
-    """Which query may look at which key: not at what comes later, or not at padding."""
-
-    causal: bool
-
-    def whole(self, values, recorded, config):
-        queries, keys = (torch.arange(length, device=recorded.device) for length in recorded.shape)
-        if self.causal:
-            return keys <= queries[:, None]
-        return (values["ids"] != PAD).expand(recorded.shape)
-
-    def cell(self, of):
-        conditions = self.conditions(of)
-        return {
-            "form": "condition",
-            "computed": float(all(condition.holds for condition in conditions)),
-            "conditions": conditions,
-        }
-
-    def conditions(self, of: "_Cell") -> tuple[Condition, ...]:
-        query, key = of.index
-        if self.causal:
-            holds = key <= query
-            words = {
-                True: {
-                    "en": f"Key {key} does not come after query {query}.",
-                    "ko": f"키 {key}번은 쿼리 {query}번보다 뒤에 오지 않습니다.",
-                },
-                False: {
-                    "en": f"Key {key} comes after query {query}, and the future is hidden.",
-                    "ko": f"키 {key}번은 쿼리 {query}번보다 뒤에 오므로 가려집니다.",
-                },
-            }
-            return (Condition(holds, rf"{key} \le {query}" if holds else rf"{key} > {query}", words[holds]),)
-        token = of.factor("ids", (key,))
-        holds = token.number != PAD
-        words = {
-            True: {"en": f"Key {key} is not padding.", "ko": f"키 {key}번은 패딩이 아닙니다."},
-            False: {"en": f"Key {key} is padding.", "ko": f"키 {key}번은 패딩이므로 가려집니다."},
-        }
-        latex = rf"t_{{{key}}} = {token.number:.0f}" + (rf" \ne {PAD}" if holds else "")
-        return (Condition(holds, latex, words[holds], (token,)),)
-
-
-@dataclass(frozen=True)
-class Masked:
-    """The scores that are allowed; minus infinity in place of the others."""
-
-    def whole(self, values, recorded, config):
-        return torch.where(values["allowed"], values["scores"], -math.inf)
-
-    def cell(self, of):
-        _, query, key = of.index
-        score, allowed = of.factor("scores", of.index), of.factor("allowed", (query, key))
-        holds = bool(allowed.number)
-        words = {
-            True: {
-                "en": f"Query {query} may look at key {key}.",
-                "ko": f"쿼리 {query}번은 키 {key}번을 볼 수 있습니다.",
-            },
-            False: {
-                "en": f"Query {query} may not look at key {key}.",
-                "ko": f"쿼리 {query}번은 키 {key}번을 볼 수 없습니다.",
-            },
-        }
-        itself = Condition(holds, f"A_{{{query},{key}}} = {int(holds)}", words[holds], (allowed,))
-        reasons = arithmetic(allowed.path, allowed.index, of.trace)
-        return {
-            "form": "mask",
-            "computed": score.number if holds else -math.inf,
-            "terms": (Term(score.number, (score,)),) if holds else (),
-            "conditions": (itself, *(() if reasons.edited else reasons.conditions)),
-        }
-
-
-@dataclass(frozen=True)
-class Softmax:
-    """Shares that sum to 1: e to the power of each score, over the sum of all of these along the last axis."""
-
-    def whole(self, values, recorded, config):
-        scores = values["scores"]
-        powers = (scores - scores.amax(-1, keepdim=True)).exp()
-        return powers / powers.sum(-1, keepdim=True)
-
-    def cell(self, of):
-        *row, own = of.index
-        scores = of.row("scores", tuple(row))
-        # Shares do not change when all scores move together; only far from 0 would e^s leave the range of numbers.
-        highest = max(score.number for score in scores)
-        shift = highest if 600 < abs(highest) < math.inf else 0.0
-        terms = [Term(math.exp(score.number - shift), (score,), "exp") for score in scores]
-        total, share = math.fsum(term.value for term in terms), terms[own].value
-        if len(terms) > MOST_TERMS:
-            order = sorted(range(len(terms)), key=lambda number: (number != own, -terms[number].value))
-            kept, small = sorted(order[: MOST_TERMS // 4]), order[MOST_TERMS // 4 :]
-            together = Term(math.fsum(terms[number].value for number in small), (), "exp", len(small))
-            terms = [*(terms[number] for number in kept), together]
-        shifted = f" {-shift:+g}" if shift else ""
-        return {
-            "form": "softmax",
-            "computed": share / total if total else math.nan,
-            "terms": tuple(terms),
-            "outer": Outer("softmax", f"e^{{{scores[own].symbol}{shifted}}}", share, (scores[own],)),
-        }
-
-
-Form = Given | Lookup | Sum | Wave | Allowed | Masked | Softmax
+Rule = Callable[[str, Trace], str]
 
 
 @dataclass(frozen=True)
@@ -377,27 +27,24 @@ class Entry:
     sentence: Words
     role: Role
     form: Form = Given()
-    reads: Mapping[str, "str | Rule"] = field(default_factory=dict)
-
-
-Rule = Callable[[str, Trace], str]
+    reads: Mapping[str, str | Rule] = field(default_factory=dict)
 
 
 # Where an input is found: rules that read the order of the trace.
 
 
-def _module(path: str) -> str:
+def module(path: str) -> str:
     return path.rpartition(".")[0]
 
 
-def _beside(path: str, name: str) -> str:
+def beside(path: str, name: str) -> str:
     """Another value or parameter of the same module."""
-    return f"{_module(path)}.{name}".lstrip(".")
+    return f"{module(path)}.{name}".lstrip(".")
 
 
 def _residuals(stack: str, trace: Trace) -> list[str]:
     """A stack's residual connections, in the order of the pass."""
-    return [_module(path) for path in trace if path.startswith(f"{stack}.") and path.endswith("_residual.input")]
+    return [module(path) for path in trace if path.startswith(f"{stack}.") and path.endswith("_residual.input")]
 
 
 def _leaves(residual: str, trace: Trace) -> str:
@@ -410,20 +57,20 @@ def _previous(path: str, trace: Trace) -> str:
     """The stream that arrives at a residual connection."""
     stack = path.split(".")[0]
     residuals = _residuals(stack, trace)
-    number = residuals.index(_module(path))
+    number = residuals.index(module(path))
     return _leaves(residuals[number - 1], trace) if number else f"{stack}.embedding.output"
 
 
 def _read(path: str, trace: Trace) -> str:
     """What a sublayer reads: its norm's output if that was there before it, else the stream."""
-    residual = f"{_module(path)}_residual"
+    residual = f"{module(path)}_residual"
     normed = f"{residual}.norm.output"
     return normed if trace.before(normed, path) else f"{residual}.input"
 
 
 def _normed(path: str, trace: Trace) -> str:
     """What a norm reads: the sum if that was there before it, else the stream; at a stack's end, its last stream."""
-    owner = _module(_module(path))
+    owner = module(module(path))
     if not owner.endswith("_residual"):
         return _leaves(_residuals(owner, trace)[-1], trace)
     return f"{owner}.sum" if trace.before(f"{owner}.sum", path) else f"{owner}.input"
@@ -436,7 +83,7 @@ def _end(stack: str, trace: Trace) -> str:
 
 
 def _stacks(trace: Trace) -> list[str]:
-    return [_module(_module(path)) for path in trace if path.endswith(".embedding.ids")]
+    return [module(module(path)) for path in trace if path.endswith(".embedding.ids")]
 
 
 def _memory(path: str, trace: Trace) -> str:
@@ -450,7 +97,7 @@ def _last(path: str, trace: Trace) -> str:
 
 
 def _sublayer_output(path: str, trace: Trace) -> str:
-    return f"{_module(path).removesuffix('_residual')}.output"
+    return f"{module(path).removesuffix('_residual')}.output"
 
 
 def _own_ids(path: str, trace: Trace) -> str:
@@ -463,143 +110,6 @@ def _memory_ids(path: str, trace: Trace) -> str:
 
 def _table(path: str, trace: Trace) -> str:
     return f"{_stacks(trace)[-1]}.embedding.weight"
-
-
-# Constants and functions that stand in formulas.
-
-
-def _constant(name: str, config: Config) -> float:
-    return {
-        "d_model": config.d_model,
-        "root of d_model": math.sqrt(config.d_model),
-        "root of d_k": math.sqrt(config.d_k),
-    }[name]
-
-
-_SYMBOLS = {
-    "d_model": r"d_{\text{model}}",
-    "root of d_model": r"\sqrt{d_{\text{model}}}",
-    "root of d_k": r"\sqrt{d_k}",
-}
-
-
-def _function(name: str, number: Tensor, config: Config) -> Tensor:
-    if name == "deviation":
-        return (number + config.epsilon).sqrt()
-    if config.activation == "relu":
-        return (number > 0).to(number.dtype)
-    return 0.5 * torch.erfc(-number / math.sqrt(2))
-
-
-def _function_symbol(name: str, config: Config) -> str:
-    if name == "deviation":
-        return r"\sqrt{\sigma^2 + \epsilon}"
-    return "[h > 0]" if config.activation == "relu" else r"\Phi(h)"
-
-
-def _tensor(what: str, values: Mapping[str, Tensor], config: Config) -> Tensor:
-    """An input, a function of one (`gate of hidden`), or a difference of two (`x - mean`)."""
-    if " - " in what:
-        first, second = what.split(" - ")
-        return values[first] - values[second]
-    if " of " in what:
-        function, name = what.split(" of ")
-        return _function(function, values[name], config)
-    return values[what]
-
-
-def _letters(axes: str) -> str:
-    return axes.replace("(", "").replace(")", "")
-
-
-def _split(tensor: Tensor, axes: str, sizes: Mapping[str, int]) -> Tensor:
-    """Give letters in brackets, (hc), an axis each; the first letter's size is known."""
-    if "(" not in axes:
-        return tensor
-    return tensor.unflatten(axes.index("("), (sizes[axes[axes.index("(") + 1]], -1))
-
-
-@dataclass(frozen=True)
-class _Cell:
-    """One cell at work: its inputs as factors."""
-
-    path: str
-    index: Index
-    trace: Trace
-    sources: Mapping[str, str]
-
-    @property
-    def recorded(self) -> float:
-        return _lookup(self.path, self.trace)[self.index].item()
-
-    @property
-    def width(self) -> int:
-        return _lookup(self.path, self.trace).shape[-1]
-
-    def place(self, axes: str) -> dict[str, int]:
-        """Which number each letter of the result's axes stands for here."""
-        if "(" in axes:
-            *rest, joint = self.index
-            return dict(zip(_letters(axes), (*rest, *divmod(joint, self.trace.config.d_k)), strict=True))
-        return dict(zip(axes, self.index, strict=True))
-
-    def factor(self, name: str, index: Index) -> Factor:
-        path = self.sources[name]
-        number = float(_lookup(path, self.trace)[index])
-        return Factor(number, _symbol(path), path, index, _entry(path).role)
-
-    def row(self, name: str, start: Index) -> list[Factor]:
-        """All factors along an input's last axis."""
-        path = self.sources[name]
-        numbers = _lookup(path, self.trace)[start].tolist()
-        symbol, role = _symbol(path), _entry(path).role
-        return [Factor(float(number), symbol, path, (*start, at), role) for at, number in enumerate(numbers)]
-
-    def factors(self, what: str, axes: str, place: Mapping[str, int], summed: str | None) -> list[Factor]:
-        """A part of a product: one factor, or one for each place along the axis that is summed over."""
-        config = self.trace.config
-        if not axes:
-            return [Factor(float(_constant(what, config)), _SYMBOLS[what])]
-        if " - " in what:
-            first, second = (
-                self.factors(name, part, place, summed)
-                for name, part in zip(what.split(" - "), axes.split(" - "), strict=True)
-            )
-            second = second * (len(first) // len(second))
-            return [
-                replace(one, number=one.number - two.number, symbol=f"({one.symbol} - {two.symbol})", minus=two)
-                for one, two in zip(first, second, strict=True)
-            ]
-        if " of " in what:
-            function, name = what.split(" of ")
-            (one,) = self.factors(name, axes, place, summed)
-            number = _function(function, torch.tensor(one.number, dtype=torch.float64), config).item()
-            return [replace(one, number=number, symbol=_function_symbol(function, config))]
-        path = self.sources[what]
-        tensor = _lookup(path, self.trace)
-        index = self._index(axes, place, summed)
-        numbers = tensor[index]
-        symbol, role = _symbol(path), _entry(path).role
-        if summed is None or summed not in axes:
-            return [Factor(float(numbers), symbol, path, index, role)]
-        at = index.index(slice(None))
-        return [
-            Factor(float(number), symbol, path, (*index[:at], count, *index[at + 1 :]), role)
-            for count, number in enumerate(numbers.tolist())
-        ]
-
-    def _index(self, axes: str, place: Mapping[str, int], summed: str | None) -> tuple:
-        index = []
-        for part in axes.replace("(", " (").replace(")", ") ").split():
-            if part.startswith("("):
-                head, column = part[1:-1]
-                index.append(place[head] * self.trace.config.d_k + place[column])
-            else:
-                index.extend(slice(None) if letter == summed else place.get(letter, 0) for letter in part)
-        return tuple(index)
-
-
-# The table.
 
 
 def _linear(result: str, weight: str, x: str) -> Sum:
@@ -878,7 +388,7 @@ def _norm(mean: Words, variance: Words, normalised: Words, output: Words, role_o
     }
 
 
-_NORM_BEFORE = {  # in place of the general sentence where the norm stands before the sublayer
+NORM_BEFORE = {  # in place of the general sentence where the norm stands before the sublayer
     "mean": _words(
         "Layer norm before the sublayer: the mean of each position's vector, to be taken off a copy of the stream.",
         "서브층 앞의 층 정규화(layer norm)입니다. 스트림의 사본에서 빼기 위해 위치마다 벡터의 평균을 구합니다.",
@@ -889,7 +399,7 @@ _NORM_BEFORE = {  # in place of the general sentence where the norm stands befor
         "수마다 학습한 만큼 늘이고 옮깁니다. 서브층은 이 사본을 읽고, 스트림 자체는 그대로 남습니다.",
     ),
 }
-_NORM_AFTER = {
+NORM_AFTER = {
     "mean": _words(
         "Layer norm after the sum: the mean of each position's vector, to be taken off the stream itself.",
         "덧셈 뒤의 층 정규화(layer norm)입니다. 스트림 자체에서 빼기 위해 위치마다 벡터의 평균을 구합니다.",
@@ -1216,102 +726,3 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
         r"\beta", "shift", "이동", "shifts each place of the normalised vector", "정규화한 벡터의 자리마다 옮깁니다"
     ),
 }
-
-
-# What the rest of the program asks.
-
-
-@lru_cache(maxsize=4096)
-def _entry(path: str) -> Entry:
-    for pattern, found in TABLE.items():
-        if fnmatchcase(path, pattern):
-            return found
-    raise KeyError(f"The glossary knows no value or parameter called {path}.")
-
-
-def _symbol(path: str) -> str:
-    return _entry(path).symbol
-
-
-def _lookup(path: str, trace: Trace) -> Tensor:
-    """The tensor of a recorded value or a parameter."""
-    return trace[path].tensor if path in trace else trace.parameters[path].detach()
-
-
-def _present(path: str, trace: Trace) -> Entry:
-    found = _entry(path)
-    if path not in trace and path not in trace.parameters:
-        raise KeyError(f"{path} is not in this trace.")
-    return found
-
-
-def entry(path: str, trace: Trace | None = None) -> Entry:
-    """What the glossary says of a value or parameter; with a trace, as it was in that pass.
-
-    With a trace, {x} in the formulas is the symbol of what was read (the stream or its normed copy), the activation
-    has its name, and a norm's sentence says whether it stands before its sublayer or after the sum.
-    Raises KeyError, naming the path, when there is no such value.
-    """
-    if trace is None:
-        return _entry(path)
-    found = _present(path, trace)
-    sources = inputs(path, trace)
-    read = _symbol(sources["x"]) if "x" in sources else "x"
-    formula, cell = (text.replace("{x}", read) for text in (found.formula, found.cell))
-    if path.endswith(".feed_forward.activated"):
-        formula, cell = (
-            (r"g = \max(0, h)", r"g_c = h_c\, [h_c > 0]")
-            if trace.config.activation == "relu"
-            else (r"g = \mathrm{GELU}(h) = h \odot \Phi(h)", r"g_c = h_c\, \Phi(h_c)")
-        )
-    sentence = found.sentence
-    if "_residual.norm." in path:
-        after = trace.before(f"{_module(_module(path))}.sum", path)
-        sentence = (_NORM_AFTER if after else _NORM_BEFORE).get(path.rpartition(".")[2], sentence)
-    return replace(found, formula=formula, cell=cell, sentence=sentence)
-
-
-def inputs(path: str, trace: Trace) -> dict[str, str]:
-    """The paths of the values and parameters that a value is computed from, by the part that each plays.
-
-    Empty for what is given: ids and parameters, and what depends on places alone. Raises KeyError for an unknown path.
-    """
-    reads = _present(path, trace).reads
-    return {part: _beside(path, rule) if isinstance(rule, str) else rule(path, trace) for part, rule in reads.items()}
-
-
-def consumers(path: str, trace: Trace) -> list[str]:
-    """The values that are computed from a value or parameter, in the order of the pass."""
-    _present(path, trace)
-    return [other for other in trace if path in inputs(other, trace).values()]
-
-
-def recompute(path: str, trace: Trace) -> Tensor:
-    """A value, computed anew from its recorded inputs and the parameters, in the precision of the recorded one."""
-    found = _present(path, trace)
-    recorded = _lookup(path, trace)
-    values = {part: _lookup(source, trace) for part, source in inputs(path, trace).items()}
-    return found.form.whole(values, recorded, trace.config).to(recorded.dtype)
-
-
-def arithmetic(path: str, index: Index, trace: Trace) -> Arithmetic:
-    """One cell of a value, laid out as the numbers of its formula.
-
-    `index` has one whole number for each axis. Raises KeyError for an unknown path and IndexError, with the shape,
-    for an index outside it.
-    """
-    found = entry(path, trace)
-    shape = tuple(_lookup(path, trace).shape)
-    index = tuple(int(at) for at in index)
-    if len(index) != len(shape) or not all(0 <= at < size for at, size in zip(index, shape, strict=True)):
-        raise IndexError(f"{path} has shape {shape}, so it has no cell {index}.")
-    cell = _Cell(path, index, trace, inputs(path, trace))
-    return Arithmetic(
-        path=path,
-        index=index,
-        symbol=found.symbol,
-        formula=found.cell,
-        recorded=float(cell.recorded),
-        edited=path in trace.edits,
-        **found.form.cell(cell),
-    )
