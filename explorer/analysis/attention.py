@@ -1,0 +1,204 @@
+"""What an attention head does: where it looks, what it adds, and why its scores are scaled and masked as they are.
+
+An attention is named by its module's path, `decoder.layers.0.self_attention`.
+"""
+
+import math
+from dataclasses import dataclass
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from explorer import glossary
+from explorer.analysis.stream import parameter, sublayers
+from explorer.trace import Trace
+
+RANDOM_WIDTHS = (16, 32, 64, 128)
+
+
+def attentions(trace: Trace) -> list[str]:
+    """The paths of all attentions, in the order of the pass."""
+    return [sub.path for sub in sublayers(trace) if sub.kind.endswith("_attention")]
+
+
+def spread(weights: Tensor, allowed: Tensor) -> Tensor:
+    """How evenly each query's weights lie over the keys that it may look at, [..., query]: 0 on one, 1 on all alike.
+
+    The entropy of the weights over the largest that as many keys allow. A query with a single key has no choice: NaN.
+    """
+    entropy = -torch.special.xlogy(weights, weights).sum(-1)
+    largest = allowed.sum(-1).to(weights.dtype).log()
+    return torch.where(largest > 0, (entropy / largest).clamp(0, 1), math.nan)
+
+
+def measures(trace: Trace) -> pd.DataFrame:
+    """Each head in plain words, a row a head: how much weight its queries give to ..., on average.
+
+    itself, previous, next   the query's own token and those beside it (None in cross-attention, where query and key
+                             stand in different texts, so that equal places mean nothing)
+    first                    the first token of the text that is looked at
+    same                     the same token elsewhere in it
+    spread                   see `spread`
+
+    Only queries that may look at such a key are counted (the first token has none before it); None where there are
+    none at all. Columns before these: stack, layer, kind, head, path.
+    """
+    rows = []
+    for sub in sublayers(trace):
+        if not sub.kind.endswith("_attention"):
+            continue
+        weights, allowed = trace[f"{sub.path}.weights"].tensor, trace[f"{sub.path}.allowed"].tensor
+        kinds = _kinds(trace, sub.path, crossing=sub.kind == "cross_attention")
+        shares = {name: _share(weights, allowed, keys) for name, keys in kinds.items()}
+        spreads = spread(weights, allowed)
+        for head in range(len(weights)):
+            known = spreads[head][~spreads[head].isnan()]
+            rows.append(
+                {"stack": sub.stack, "layer": sub.layer, "kind": sub.kind, "head": head, "path": sub.path}
+                | {name: None if share is None else float(share[head]) for name, share in shares.items()}
+                | {"spread": float(known.mean()) if len(known) else None}
+            )
+    numbers = ["itself", "previous", "next", "first", "same", "spread"]
+    return pd.DataFrame(rows).astype(dict.fromkeys(numbers, object))
+
+
+def _kinds(trace: Trace, path: str, crossing: bool) -> dict[str, Tensor | None]:
+    """For each measure the pairs that it asks about, [query, key]."""
+    asking, asked = _ids(trace, path)
+    query, key = torch.arange(len(asking)).unsqueeze(-1), torch.arange(len(asked))
+    same = asking.unsqueeze(-1) == asked
+    return {
+        "itself": None if crossing else query == key,
+        "previous": None if crossing else key == query - 1,
+        "next": None if crossing else key == query + 1,
+        "first": (key == 0).expand_as(same),
+        "same": same if crossing else same & (query != key),
+    }
+
+
+def _ids(trace: Trace, path: str) -> tuple[Tensor, Tensor]:
+    """The ids of the text that asks and of the one that is asked."""
+    asking = trace[f"{path.split('.')[0]}.embedding.ids"].tensor
+    if path.endswith("self_attention"):
+        return asking, asking
+    return asking, trace[glossary.inputs(f"{path}.allowed", trace)["ids"]].tensor
+
+
+def _share(weights: Tensor, allowed: Tensor, keys: Tensor | None) -> Tensor | None:
+    """The weight on some keys, [head], averaged over the queries that may look at one of them."""
+    if keys is None:
+        return None
+    able = (keys & allowed).any(-1)
+    if not able.any():
+        return None
+    return (weights * (keys & allowed)).sum(-1)[:, able].mean(-1)
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """An attention's output in parts: with `bias`, [d_model], the `parts`, [head, query, d_model], add up to it.
+
+    `share`, [head, query], is each part's share of output minus bias, along its direction: the shares of a query add
+    up to 1, and one below 0 pulls the other way. `size`, [head, query], is each part's length.
+    """
+
+    parts: Tensor
+    bias: Tensor
+    share: Tensor
+    size: Tensor
+
+
+def contributions(trace: Trace, path: str) -> Contributions:
+    """What each head adds to its attention's output: its slice of the columns of W_O, times what it gathered."""
+    heads = trace[f"{path}.heads"].tensor
+    slices = parameter(trace, f"{path}.w_o.weight").unflatten(-1, (heads.shape[0], heads.shape[-1]))
+    parts = torch.einsum("hqv,dhv->hqd", heads, slices)
+    whole = parts.sum(0)
+    share = (parts * whole).sum(-1) / whole.square().sum(-1)
+    return Contributions(parts, parameter(trace, f"{path}.w_o.bias"), share, parts.norm(dim=-1))
+
+
+def random_saturation(keys: int = 32, samples: int = 200, seed: int = 0) -> pd.DataFrame:
+    """Why scores are scaled: random queries and keys of mean 0 and variance 1, wider and wider.
+
+    For each d_k, with and without the division by its root: `deviation` of the scores (grows as the root of d_k),
+    `largest` weight after the softmax and `spread`, both averaged over `samples` queries with `keys` keys each.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    rows = []
+    for d_k in RANDOM_WIDTHS:
+        query = torch.randn(samples, 1, d_k, generator=generator, dtype=torch.float64)
+        key = torch.randn(samples, keys, d_k, generator=generator, dtype=torch.float64)
+        raw = (query @ key.mT).squeeze(-2)
+        everywhere = torch.ones_like(raw, dtype=torch.bool)
+        for scaled, scores in ((False, raw), (True, raw / math.sqrt(d_k))):
+            rows.append({"d_k": d_k, "scaled": scaled} | _saturation(scores, everywhere))
+    return pd.DataFrame(rows)
+
+
+def saturation(trace: Trace, path: str, head: int) -> pd.DataFrame:
+    """The same three numbers for this head's own scores, with the scaling and without it, over the keys allowed."""
+    allowed, raw = trace[f"{path}.allowed"].tensor, trace[f"{path}.raw_scores"].tensor[head]
+    d_k = trace[f"{path}.queries"].tensor.shape[-1]
+    both = ((False, raw), (True, trace[f"{path}.scores"].tensor[head]))
+    return pd.DataFrame([{"d_k": d_k, "scaled": scaled} | _saturation(scores, allowed) for scaled, scores in both])
+
+
+def unscaled_weights(trace: Trace, path: str, head: int) -> Tensor:
+    """What this head's weights would be if its scores were not divided by the root of d_k, [query, key]."""
+    raw, allowed = trace[f"{path}.raw_scores"].tensor[head], trace[f"{path}.allowed"].tensor
+    return raw.masked_fill(~allowed, -math.inf).softmax(-1)
+
+
+def _saturation(scores: Tensor, allowed: Tensor) -> dict[str, float]:
+    """Averaged over the queries that have more than one key to choose from."""
+    choosing = allowed.sum(-1) > 1
+    weights = scores.masked_fill(~allowed, -math.inf).softmax(-1)
+    return {
+        "deviation": float(scores[allowed].std(correction=0)),
+        "largest": float(weights.amax(-1)[choosing].mean()),
+        "spread": float(spread(weights, allowed)[choosing].mean()),
+    }
+
+
+@dataclass(frozen=True)
+class Masks:
+    """One head's weights, [query, key], under the right mask and under two wrong ones.
+
+    right        minus infinity before the softmax: nothing forbidden, and each row adds up to 1
+    zero         a score of 0 before the softmax: e^0 = 1, so a forbidden key still gets weight
+    afterwards   the softmax over every key, then zeros: nothing forbidden, but a row no longer adds up to 1
+    forbidden    for each of the three, the weight that a query gives to forbidden keys, [query]
+    total        for each of the three, the sum of a query's weights, [query]
+    """
+
+    right: Tensor
+    zero: Tensor
+    afterwards: Tensor
+    forbidden: dict[str, Tensor]
+    total: dict[str, Tensor]
+
+
+def masks(trace: Trace, path: str, head: int) -> Masks:
+    """The right mask beside two wrong ones, on this head's own scores. Where all is allowed the three are equal."""
+    scores, allowed = trace[f"{path}.scores"].tensor[head], trace[f"{path}.allowed"].tensor
+    made = {
+        "right": scores.masked_fill(~allowed, -math.inf).softmax(-1),
+        "zero": scores.masked_fill(~allowed, 0).softmax(-1),
+        "afterwards": scores.softmax(-1) * allowed,
+    }
+    return Masks(
+        **made,
+        forbidden={name: (weights * ~allowed).sum(-1) for name, weights in made.items()},
+        total={name: weights.sum(-1) for name, weights in made.items()},
+    )
+
+
+def products(trace: Trace, path: str, head: int, query: int, key: int) -> pd.DataFrame:
+    """How one raw score is made: a row for each place of the head's width, with `query`, `key` and their `product`.
+
+    The products add up to the raw score of the pair.
+    """
+    q, k = trace[f"{path}.queries"].tensor[head, query], trace[f"{path}.keys"].tensor[head, key]
+    return pd.DataFrame({"d_k": range(len(q)), "query": q.numpy(), "key": k.numpy(), "product": (q * k).numpy()})
