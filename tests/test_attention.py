@@ -2,7 +2,6 @@
 
 import math
 
-import pandas as pd
 import pytest
 import torch
 
@@ -50,12 +49,12 @@ def test_measures_of_weights_that_are_known():
         return weights
 
     seen = recorded(SMALL, edits={f"{FIRST}.weights": [known]})
-    to_itself, to_previous = attention.measures(seen).iloc[:2].to_dict("records")
-    assert to_itself["itself"] == 1 and to_itself["previous"] == 0 and to_itself["spread"] == 0
-    assert to_itself["first"] == pytest.approx(1 / 5)
-    assert to_previous["previous"] == pytest.approx((1 + 3 * 0.75) / 4)
-    assert to_previous["first"] == pytest.approx((1 + 1 + 3 * 0.25) / 5)
-    assert to_previous["next"] is None, "a decoder may not look at the next token"
+    to_itself, to_previous, *_ = attention.measures(seen)
+    assert to_itself.itself == 1 and to_itself.previous == 0 and to_itself.spread == 0
+    assert to_itself.first == pytest.approx(1 / 5)
+    assert to_previous.previous == pytest.approx((1 + 3 * 0.75) / 4)
+    assert to_previous.first == pytest.approx((1 + 1 + 3 * 0.25) / 5)
+    assert to_previous.next is None, "a decoder may not look at the next token"
 
 
 def test_the_same_token_elsewhere_is_measured_where_there_is_one():
@@ -63,17 +62,18 @@ def test_the_same_token_elsewhere_is_measured_where_there_is_one():
     ids = torch.tensor([1, 9, 5, 9, 2])
     seen = trace(made, ids)
     weights = seen["encoder.layers.0.self_attention.weights"].tensor
-    measured = attention.measures(seen).iloc[0]
-    assert measured["same"] == pytest.approx(float((weights[0, 1, 3] + weights[0, 3, 1]) / 2))
-    assert attention.measures(trace(made, torch.tensor([1, 9, 5, 2]))).iloc[0]["same"] is None
+    measured = attention.measures(seen)[0]
+    assert measured.same == pytest.approx(float((weights[0, 1, 3] + weights[0, 3, 1]) / 2))
+    assert attention.measures(trace(made, torch.tensor([1, 9, 5, 2])))[0].same is None
 
 
 def test_cross_attention_is_measured_only_where_it_makes_sense():
     found = attention.measures(recorded(of("encoder-decoder")))
-    crossing = found[found["kind"] == "cross_attention"]
+    crossing = [one for one in found if one.kind == "cross_attention"]
     assert len(found) == 3 * 2 * 2 and len(crossing) == 4
-    assert crossing[["itself", "previous", "next"]].isna().all(axis=None)
-    assert crossing["first"].between(0, 1).all() and crossing["spread"].between(0, 1).all()
+    for one in crossing:
+        assert (one.itself, one.previous, one.next) == (None, None, None)
+        assert 0 < one.first < 1 and 0 < one.spread < 1
 
 
 def test_spread_counts_allowed_keys_only():
@@ -94,20 +94,22 @@ def test_the_heads_contributions_and_the_bias_are_the_output(config):
 
 def test_unscaled_scores_of_random_vectors_saturate_and_scaled_ones_do_not():
     found = attention.random_saturation()
-    unscaled, scaled = found[~found["scaled"]], found[found["scaled"]]
-    assert unscaled["deviation"].tolist() == pytest.approx([math.sqrt(d) for d in (16, 32, 64, 128)], rel=0.05)
-    assert scaled["deviation"].tolist() == pytest.approx([1] * 4, rel=0.05)
-    assert unscaled["spread"].is_monotonic_decreasing and unscaled["spread"].iloc[-1] < 0.2
-    assert scaled["spread"].min() > 0.8
-    pd.testing.assert_frame_equal(found, attention.random_saturation())
+    unscaled, scaled = found[::2], found[1::2]
+    assert [one.d_k for one in scaled] == [16, 32, 64, 128] and all(one.scaled for one in scaled)
+    assert [one.deviation for one in unscaled] == pytest.approx([math.sqrt(d) for d in (16, 32, 64, 128)], rel=0.05)
+    assert [one.deviation for one in scaled] == pytest.approx([1] * 4, rel=0.05)
+    spreads = [one.spread for one in unscaled]
+    assert spreads == sorted(spreads, reverse=True) and spreads[-1] < 0.2
+    assert min(one.spread for one in scaled) > 0.8
+    assert found == attention.random_saturation()
 
 
 def test_this_heads_own_scores_with_and_without_scaling():
     seen = recorded(SMALL)
-    unscaled, scaled = attention.saturation(seen, FIRST, 1).to_dict("records")
-    assert unscaled["deviation"] == pytest.approx(scaled["deviation"] * math.sqrt(8))
-    assert unscaled["largest"] > scaled["largest"]
-    assert unscaled["spread"] < scaled["spread"]
+    unscaled, scaled = attention.saturation(seen, FIRST, 1)
+    assert unscaled.deviation == pytest.approx(scaled.deviation * math.sqrt(8))
+    assert unscaled.largest > scaled.largest
+    assert unscaled.spread < scaled.spread
     unmasked = attention.unscaled_weights(seen, FIRST, 1)
     assert torch.equal(unmasked.triu(1), torch.zeros_like(unmasked))
 
@@ -126,4 +128,4 @@ def test_the_products_add_up_to_the_raw_score():
     seen = recorded(SMALL)
     found = attention.products(seen, FIRST, 1, 3, 2)
     assert len(found) == 8
-    assert found["product"].sum() == pytest.approx(float(seen[f"{FIRST}.raw_scores"].tensor[1, 3, 2]))
+    assert sum(one.product for one in found) == pytest.approx(float(seen[f"{FIRST}.raw_scores"].tensor[1, 3, 2]))

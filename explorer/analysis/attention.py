@@ -6,7 +6,6 @@ An attention is named by its module's path, `decoder.layers.0.self_attention`.
 import math
 from dataclasses import dataclass
 
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -32,8 +31,9 @@ def spread(weights: Tensor, allowed: Tensor) -> Tensor:
     return torch.where(largest > 0, (entropy / largest).clamp(0, 1), math.nan)
 
 
-def measures(trace: Trace) -> pd.DataFrame:
-    """Each head in plain words, a row a head: how much weight its queries give to ..., on average.
+@dataclass(frozen=True)
+class Measures:
+    """A head in plain words: how much weight its queries give to ..., on average.
 
     itself, previous, next   the query's own token and those beside it (None in cross-attention, where query and key
                              stand in different texts, so that equal places mean nothing)
@@ -42,8 +42,24 @@ def measures(trace: Trace) -> pd.DataFrame:
     spread                   see `spread`
 
     Only queries that may look at such a key are counted (the first token has none before it); None where there are
-    none at all. Columns before these: stack, layer, kind, head, path.
+    none at all.
     """
+
+    stack: str
+    layer: int
+    kind: str
+    head: int
+    path: str
+    itself: float | None
+    previous: float | None
+    next: float | None
+    first: float | None
+    same: float | None
+    spread: float | None
+
+
+def measures(trace: Trace) -> list[Measures]:
+    """The measures of every head, in the order of the pass."""
     rows = []
     for sub in sublayers(trace):
         if not sub.kind.endswith("_attention"):
@@ -53,14 +69,11 @@ def measures(trace: Trace) -> pd.DataFrame:
         shares = {name: _share(weights, allowed, keys) for name, keys in kinds.items()}
         spreads = spread(weights, allowed)
         for head in range(len(weights)):
+            own = {name: None if share is None else float(share[head]) for name, share in shares.items()}
             known = spreads[head][~spreads[head].isnan()]
-            rows.append(
-                {"stack": sub.stack, "layer": sub.layer, "kind": sub.kind, "head": head, "path": sub.path}
-                | {name: None if share is None else float(share[head]) for name, share in shares.items()}
-                | {"spread": float(known.mean()) if len(known) else None}
-            )
-    numbers = ["itself", "previous", "next", "first", "same", "spread"]
-    return pd.DataFrame(rows).astype(dict.fromkeys(numbers, object))
+            own["spread"] = float(known.mean()) if len(known) else None
+            rows.append(Measures(sub.stack, sub.layer, sub.kind, head, sub.path, **own))
+    return rows
 
 
 def _kinds(trace: Trace, path: str, crossing: bool) -> dict[str, Tensor | None]:
@@ -119,11 +132,24 @@ def contributions(trace: Trace, path: str) -> Contributions:
     return Contributions(parts, parameter(trace, f"{path}.w_o.bias"), share, parts.norm(dim=-1))
 
 
-def random_saturation(keys: int = 32, samples: int = 200, seed: int = 0) -> pd.DataFrame:
+@dataclass(frozen=True)
+class Saturation:
+    """Scores of keys and queries of width d_k, divided by its root (`scaled`) or not, before and after softmax.
+
+    `deviation` of the scores; the `largest` weight of a query and the `spread` of its weights, averaged over queries.
+    """
+
+    d_k: int
+    scaled: bool
+    deviation: float
+    largest: float
+    spread: float
+
+
+def random_saturation(keys: int = 32, samples: int = 200, seed: int = 0) -> list[Saturation]:
     """Why scores are scaled: random queries and keys of mean 0 and variance 1, wider and wider.
 
-    For each d_k, with and without the division by its root: `deviation` of the scores (grows as the root of d_k),
-    `largest` weight after the softmax and `spread`, both averaged over `samples` queries with `keys` keys each.
+    The deviation of the unscaled scores grows as the root of d_k. `samples` queries have `keys` keys each.
     """
     generator = torch.Generator().manual_seed(seed)
     rows = []
@@ -132,17 +158,18 @@ def random_saturation(keys: int = 32, samples: int = 200, seed: int = 0) -> pd.D
         key = torch.randn(samples, keys, d_k, generator=generator, dtype=torch.float64)
         raw = (query @ key.mT).squeeze(-2)
         everywhere = torch.ones_like(raw, dtype=torch.bool)
-        for scaled, scores in ((False, raw), (True, raw / math.sqrt(d_k))):
-            rows.append({"d_k": d_k, "scaled": scaled} | _saturation(scores, everywhere))
-    return pd.DataFrame(rows)
+        rows += [_saturation(d_k, False, raw, everywhere), _saturation(d_k, True, raw / math.sqrt(d_k), everywhere)]
+    return rows
 
 
-def saturation(trace: Trace, path: str, head: int) -> pd.DataFrame:
-    """The same three numbers for this head's own scores, with the scaling and without it, over the keys allowed."""
-    allowed, raw = trace[f"{path}.allowed"].tensor, trace[f"{path}.raw_scores"].tensor[head]
+def saturation(trace: Trace, path: str, head: int) -> tuple[Saturation, Saturation]:
+    """The same for this head's own scores over the keys allowed: without the scaling, and with it."""
+    allowed = trace[f"{path}.allowed"].tensor
     d_k = trace[f"{path}.queries"].tensor.shape[-1]
-    both = ((False, raw), (True, trace[f"{path}.scores"].tensor[head]))
-    return pd.DataFrame([{"d_k": d_k, "scaled": scaled} | _saturation(scores, allowed) for scaled, scores in both])
+    return (
+        _saturation(d_k, False, trace[f"{path}.raw_scores"].tensor[head], allowed),
+        _saturation(d_k, True, trace[f"{path}.scores"].tensor[head], allowed),
+    )
 
 
 def unscaled_weights(trace: Trace, path: str, head: int) -> Tensor:
@@ -151,15 +178,17 @@ def unscaled_weights(trace: Trace, path: str, head: int) -> Tensor:
     return raw.masked_fill(~allowed, -math.inf).softmax(-1)
 
 
-def _saturation(scores: Tensor, allowed: Tensor) -> dict[str, float]:
+def _saturation(d_k: int, scaled: bool, scores: Tensor, allowed: Tensor) -> Saturation:
     """Averaged over the queries that have more than one key to choose from."""
     choosing = allowed.sum(-1) > 1
     weights = scores.masked_fill(~allowed, -math.inf).softmax(-1)
-    return {
-        "deviation": float(scores[allowed].std(correction=0)),
-        "largest": float(weights.amax(-1)[choosing].mean()),
-        "spread": float(spread(weights, allowed)[choosing].mean()),
-    }
+    return Saturation(
+        d_k,
+        scaled,
+        deviation=float(scores[allowed].std(correction=0)),
+        largest=float(weights.amax(-1)[choosing].mean()),
+        spread=float(spread(weights, allowed)[choosing].mean()),
+    )
 
 
 @dataclass(frozen=True)
@@ -195,10 +224,18 @@ def masks(trace: Trace, path: str, head: int) -> Masks:
     )
 
 
-def products(trace: Trace, path: str, head: int, query: int, key: int) -> pd.DataFrame:
-    """How one raw score is made: a row for each place of the head's width, with `query`, `key` and their `product`.
+@dataclass(frozen=True)
+class Product:
+    """One place of a head's width: the query's number there, the key's, and their product."""
 
-    The products add up to the raw score of the pair.
-    """
+    place: int
+    query: float
+    key: float
+    product: float
+
+
+def products(trace: Trace, path: str, head: int, query: int, key: int) -> list[Product]:
+    """How one raw score is made: the products of a pair, place by place, which add up to it."""
     q, k = trace[f"{path}.queries"].tensor[head, query], trace[f"{path}.keys"].tensor[head, key]
-    return pd.DataFrame({"d_k": range(len(q)), "query": q.numpy(), "key": k.numpy(), "product": (q * k).numpy()})
+    pairs = zip(q.tolist(), k.tolist(), (q * k).tolist(), strict=True)
+    return [Product(place, *numbers) for place, numbers in enumerate(pairs)]

@@ -12,7 +12,6 @@ only by way of cross-attention, so they have none of their own.
 
 from dataclasses import dataclass
 
-import pandas as pd
 from torch import Tensor
 
 from explorer import glossary
@@ -50,10 +49,6 @@ class Attribution:
     def total(self) -> float:
         """The sum of the parts."""
         return sum(part.value for part in self.parts)
-
-    def frame(self) -> pd.DataFrame:
-        """A row a part, in the order of the pass: kind, path, layer, head, value."""
-        return pd.DataFrame([vars(part) for part in self.parts]).astype({"layer": "Int64", "head": "Int64"})
 
 
 def attribute(trace: Trace, place: int, token: int, against: int | None = None) -> Attribution:
