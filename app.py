@@ -18,6 +18,8 @@ words = controls.begin()
 st.session_state.framed = True
 page = st.navigation(controls.page_list(words), position="top")
 name = page.url_path or controls.PAGES[0][0]
+if st.session_state.pop("go", name) != name:  # a link to a value was followed on another page
+    st.switch_page("pages/values.py")
 with st.sidebar:
     controls.sidebar(words)
 

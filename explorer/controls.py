@@ -97,14 +97,27 @@ class View:
     def stack(self) -> str:
         return self.config.stacks[-1]
 
+    def token(self, id: int) -> Token:
+        """An entry of the vocabulary."""
+        return passes.tokenizer().token(id)
+
+    def stack_of(self, path: str) -> str:
+        """The stack that computes a value; the predicting one for what comes after the stacks."""
+        stack = path.partition(".")[0]
+        return stack if stack in self.tokens else self.stack
+
+    def layer_of(self, path: str) -> int | None:
+        """The layer in which a value is computed."""
+        names = path.split(".")
+        return int(names[2]) if names[1:2] == ["layers"] else None
+
     def tokens_of(self, path: str, axis: str) -> tuple[Token, ...] | None:
         """The tokens along an axis of a recorded value; None for an axis that is not a text's positions."""
         if axis not in ("position", "query", "key"):
             return None
-        stack = path.partition(".")[0]
         if axis == "key" and ".cross_attention." in path:
-            stack = self.config.stacks[0]
-        return self.tokens.get(stack, self.tokens[self.stack])
+            return self.tokens[self.config.stacks[0]]
+        return self.tokens[self.stack_of(path)]
 
 
 # The frame
@@ -203,6 +216,25 @@ def set_option(name: str, value: str) -> None:
     """Choose a page's option: for callbacks."""
     choices().options[name] = value
     st.session_state.changes = []
+
+
+def open_value(path: str, index: Sequence[int] | None = None) -> None:
+    """Go to the page of all values and open one there, with one of its cells. For callbacks on any page."""
+    names = path.split(".")
+    if names[1:2] == ["layers"]:
+        choose(layer=int(names[2]))
+    set_option("v", path)
+    set_option("c", ",".join(map(str, index)) if index is not None else "")
+    st.session_state.go = "values"
+
+
+def cell(shape: Sequence[int]) -> tuple[int, ...] | None:
+    """The cell that the reader chose (option `c`), where a value of this shape has it."""
+    asked = option("c").split(",")
+    if len(asked) != len(shape) or not all(at.isdecimal() and len(at) < 10 for at in asked):
+        return None
+    index = tuple(map(int, asked))
+    return index if all(at < size for at, size in zip(index, shape, strict=True)) else None
 
 
 def words() -> Words:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from explorer.analysis.generation import Generated
     from explorer.analysis.proof import Proof, Reference
-    from explorer.trace import Trace
+    from explorer.trace import Trace, Value
     from explorer.transformer import Transformer
 
 Ids = tuple[int, ...]
@@ -36,6 +36,16 @@ class Pass:
     @property
     def config(self) -> Config:
         return self.model.config
+
+    def value(self, path: str) -> "Value":
+        """A recorded value or a parameter, with the names of its axes."""
+        from explorer.trace import Value
+
+        if path in self.trace:
+            return self.trace[path]
+        tensor = self.trace.parameters[path].detach()
+        table = path.endswith("embedding.weight")
+        return Value(tensor, ("vocabulary", "d_model") if table else ("output", "input")[2 - tensor.dim() :])
 
 
 @st.cache_resource(show_spinner=False)

@@ -1,6 +1,114 @@
-"""The values page."""
+"""Every value of the pass: its picture, formula, origin, use and statistics, and the arithmetic of each number."""
+
 import streamlit as st
-from explorer import controls
+
+from explorer import controls, frames, glossary
+from explorer.analysis.limits import limit, nearest
+from explorer.views import terms
+from explorer.views.components.arithmetic import arithmetic_panel, scale
+from explorer.views.components.catalogue import catalogue
+from explorer.views.components.matrix import matrix
+from explorer.words import verbatim
+
 controls.within_frame()
+
+words = controls.words()
+prose = words.prose("values")
 view = controls.current()
-st.write(len(view.trace))
+trace = view.trace
+
+usual = f"{view.stack}.layers.{view.layer}.self_attention.weights"
+asked = controls.option("v", usual)
+path = nearest(trace, asked, view.layer, usual)
+controls.set_option("v", path)
+value, entry = view.run.value(path), glossary.entry(path, trace)
+name = entry.name[words.language]
+
+
+def go(to: str) -> None:
+    controls.open_value(to)
+
+
+def csv() -> bytes:
+    """The value as a table with a row for each number, the tokens beside their positions."""
+    tokens = {axis: view.tokens_of(path, axis) for axis in value.axes}
+    texts = {axis: [token.label for token in found] for axis, found in tokens.items() if found}
+    return frames.frame(value, texts).to_csv(index=False).encode("utf-8-sig")  # the mark tells spreadsheets UTF-8
+
+
+def links(title: str, paths: list[str], key: str) -> None:
+    """Values as links in one row."""
+    if not paths:
+        return
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"links {key}"):
+        st.markdown(f":gray[{title}]", width="content")
+        for other in paths:
+            label = verbatim(glossary.entry(other, trace).name[words.language])
+            if view.layer_of(other) != view.layer_of(path) and view.layer_of(other) is not None:
+                label += f" :gray[{words('layer.of', n=view.layer_of(other))}]"
+            st.button(label, key=f"{key} {other}", type="tertiary", on_click=go, args=(other,))
+
+
+listed, shown = st.columns([2, 7], gap="medium")
+with listed:
+    catalogue(trace, path, words, key="catalogue", on_open=go)
+
+with shown:
+    with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute", key="named"):
+        st.subheader(name[:1].upper() + name[1:], anchor=False, width="content")
+        st.markdown(f":gray[`{path}`]", width="content")
+    st.markdown(entry.sentence[words.language])
+    st.latex(entry.formula)
+    links(words("values.from"), list(dict.fromkeys(glossary.inputs(path, trace).values())), "from")
+    links(words("values.to"), glossary.consumers(path, trace), "to")
+
+    key = f"matrix {path}"
+    row, column = (*value.axes, "", "")[-2:] if len(value.axes) > 1 else (value.axes[0], "")
+    index = controls.cell(value.tensor.shape)
+
+    def chosen() -> None:
+        cell = st.session_state[key]["cell"]
+        controls.set_option("c", ",".join(map(str, cell)) if cell else "")
+
+    st.session_state[key] = {"cell": list(index) if index else None}
+    hidden = f"{path.rpartition('.')[0]}.allowed" if path.endswith("attention.weights") else None
+    role = scale(entry.role)
+    matrix(
+        value,
+        name=name,
+        path=path,
+        key=key,
+        rows=view.tokens_of(path, row),
+        columns=view.tokens_of(path, column),
+        scale=role,
+        limit=limit(trace, path) if role not in ("weight", "mask", "id") else None,
+        allowed=trace[hidden].tensor if hidden else None,
+        focus=view.focus if row in ("position", "query") and view.stack == view.stack_of(path) else None,
+        language=words.language,
+        on_choose=chosen,
+    )
+
+    found = frames.statistics(value)
+    figures = [
+        words(f"values.{figure}", number=terms.number(found[figure]))
+        for figure in ("least", "largest", "mean", "deviation")
+        if found[figure] is not None and role not in ("id", "mask")
+    ]
+    if found["masked"]:
+        figures.append(words("values.masked", share=f"{found['masked']:.0%}"))
+    axes = " × ".join(f"{size} {axis}" for size, axis in zip(found["shape"], value.axes, strict=True))
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="figures"):
+        st.markdown(f":gray[`{axes}` · {' · '.join(figures)}]" if figures else f":gray[`{axes}`]", width="content")
+        st.download_button(
+            words("values.download"),
+            csv,
+            file_name=f"{view.choices.model}.{path}.csv",
+            mime="text/csv",
+            type="tertiary",
+            on_click="ignore",
+        )
+    if index is None:
+        st.markdown(f":gray[{words('values.choose')}]")
+
+if index is not None:
+    arithmetic_panel(view, path, index, key="value", on_open=controls.open_value)

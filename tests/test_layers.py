@@ -27,7 +27,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "frames": ({"trace", "glossary"}, {"torch", "numpy", "pandas"}),
     "views": ({"frames", "trace", "glossary", "words"}, {"numpy", "pandas", "altair"}),
-    "views.components": ({"tokens", "frames", "trace", "glossary", "words"}, {"torch", "numpy", "pandas", "streamlit"}),
+    "views.components": ({"tokens", "frames", "trace", "glossary", "views", "words"}, {"torch", "numpy", "pandas", "streamlit"}),
     "address": ({"config"}, set()),
     "passes": ({"config", "tokens", "checkpoints", "trace", "transformer", "analysis"}, {"torch", "streamlit"}),
     "controls": ({"config", "tokens", "checkpoints", "words", "address", "passes", "analysis"}, {"streamlit"}),

@@ -1,0 +1,116 @@
+"""One cell's arithmetic as text and as a chart: the numbers of its formula, its terms and their running sum. Pure."""
+
+import math
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+
+from explorer.glossary import Arithmetic, Factor, Term
+from explorer.words import Words
+
+LARGEST = 4  # terms in print; the others are one sum
+COLOURS = {"query": "blue", "key": "orange", "value": "green", "weight": "violet"}  # Streamlit's names for the roles
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number with its significant digits and a true minus: −1.672, 0, 4.167e−5, −∞."""
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0 or (float(value).is_integer() and abs(value) < 10_000):
+        return f"{value:.0f}".replace("-", "−")
+    written = f"{value:#.{digits}g}" if 1e-4 <= abs(value) < 1e6 else f"{value:.{digits - 1}e}"
+    mantissa, e, exponent = written.partition("e")
+    return (mantissa + (f"e{int(exponent)}" if e else "")).replace("-", "−")
+
+
+def _factor(factor: Factor) -> str:
+    written = number(factor.number, 3)
+    written = f"({written})" if factor.number < 0 else written
+    return f":{COLOURS[factor.role]}[{written}]" if factor.role in COLOURS else written
+
+
+def _term(term: Term) -> str:
+    if term.function == "exp":
+        return f"exp {_factor(term.factors[0])}"
+    return "×".join(_factor(factor) for factor in term.factors)
+
+
+def lines(cell: Arithmetic, words: Words) -> list[str]:
+    """The arithmetic in Markdown, a line each: the largest terms, the rest, what is done to their sum, the result."""
+    if cell.form == "given":
+        return [words("arithmetic.given"), f"= **{number(cell.recorded)}**"]
+    written: list[str] = []
+    if cell.terms and not (cell.outer and cell.outer.name == "lookup"):
+        written.append("= " + " + ".join(_term(term) for term in cell.largest(LARGEST)))
+        if rest := cell.rest(LARGEST):
+            written.append(f":gray[+ {words('arithmetic.rest', n=rest.count, sum=number(rest.value))}]")
+    outer = cell.outer
+    if outer and outer.name == "divide":
+        written.append(f"= {number(cell.total)} ÷ {number(outer.number)} :gray[$\\;{outer.symbol}$]")
+    elif outer and outer.name == "softmax":
+        written.append(f"= {number(outer.number)} ÷ {number(cell.total)} :gray[$\\;{outer.symbol} \\div \\Sigma$]")
+    elif outer and outer.name in ("sin", "cos"):
+        written.append(f"= {outer.name} {number(outer.number)}")
+    elif outer and outer.name == "lookup":
+        written.append(words("arithmetic.lookup", row=int(outer.number)))
+    written += [
+        f"{':green[✓]' if condition.holds else ':red[✗]'} ${condition.latex}$ :gray[{condition.words[words.language]}]"
+        for condition in cell.conditions
+    ]
+    return [*written, f"= **{number(cell.recorded)}**"]
+
+
+def sources(cell: Arithmetic) -> list[Factor]:
+    """One factor for each value or parameter that the cell is made of: the one in the largest term."""
+    found: dict[str, Factor] = {}
+    largest = sorted(cell.terms, key=lambda term: -abs(term.value))
+    factors = [factor for term in largest for factor in term.factors]
+    factors += list(cell.outer.factors) if cell.outer else []
+    factors += [factor for condition in cell.conditions for factor in condition.factors]
+    for factor in factors:
+        for one in (factor, factor.minus):
+            if one is not None and one.path is not None:
+                found.setdefault(one.path, one)
+    return list(found.values())
+
+
+def table(terms: Sequence[Term]) -> pd.DataFrame:
+    """The terms in the order of the sum: their number, value, running sum."""
+    values = pd.Series([term.value for term in terms], dtype=float)
+    return pd.DataFrame({"term": range(len(terms)), "value": values, "sum": values.cumsum()})
+
+
+def chart(terms: pd.DataFrame, words: Words) -> alt.Chart:
+    """Every term as a bar and their running sum as steps, each on a scale of its own."""
+    axis = alt.Axis(title=None, tickCount=2, grid=False, domain=False, ticks=False, values=[0, len(terms) - 1])
+    base = alt.Chart(terms).encode(alt.X("term:Q", axis=axis, scale=alt.Scale(nice=False, padding=6)))
+    width = max(1, min(14, 300 / len(terms)))
+    bars = base.mark_bar(size=width).encode(
+        alt.Y("value:Q", axis=None, scale=alt.Scale(domain=_room(terms["value"], 0.62))),
+        alt.Color("value:Q", scale=alt.Scale(domainMid=0), legend=None),
+        tooltip=[
+            alt.Tooltip("term:Q", title=words("arithmetic.term")),
+            alt.Tooltip("value:Q", title=words("arithmetic.value"), format=".4g"),
+            alt.Tooltip("sum:Q", title=words("arithmetic.sum"), format=".4g"),
+        ],
+    )
+    total = alt.Y("sum:Q", axis=None, scale=alt.Scale(domain=_room(terms["sum"], 0.0)))
+    steps = base.mark_line(interpolate="step-after", strokeWidth=1.4, color="currentColor").encode(total)
+    end = base.mark_text(align="right", dy=-9, dx=4, fontWeight=600, color="currentColor").encode(
+        total, text=alt.Text("said:N")
+    )
+    last = terms.tail(1).assign(said=number(terms["sum"].iloc[-1]))
+    return (
+        alt.layer(bars, steps, end.properties(data=last))
+        .resolve_scale(y="independent")
+        .properties(height=170)
+        .configure_view(stroke=None)
+    )
+
+
+def _room(values: pd.Series, above: float) -> list[float]:
+    """A domain around values and zero, with a share of it left free above and a little everywhere."""
+    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+    span = (high - low) or 1.0
+    return [low - 0.06 * span, high + 0.14 * span + above * span / (1 - above)]
