@@ -205,7 +205,13 @@ class Transformer(nn.Module):
         nn.init.normal_(self.embedding, std=self.config.d_model**-0.5)
 
     def vectors(self, source: Tensor | None, target: Tensor | None, record: Record = silent) -> Tensor:
-        """The last stack's vectors, [position, d_model]. The encoder reads `source`, the decoder `target`."""
+        """The last stack's vectors, [position, d_model]. The encoder reads `source`, the decoder `target`.
+
+        Raises ValueError when a stack has nothing to read.
+        """
+        for stack, text, ids in (("encoder", "source", source), ("decoder", "target", target)):
+            if stack in self.config.stacks and ids is None:
+                raise ValueError(f"The {stack} of this model reads the {text}, and there is none; pass {text}=ids.")
         if self.config.architecture == "encoder":
             return self.encoder(source, everything(source, source), record=record)
         if self.config.architecture == "decoder":

@@ -85,6 +85,23 @@ def test_a_false_number_is_red_and_located(path, index):
     assert found.error > TOLERANCE
 
 
+def test_a_false_mask_is_red():
+    allowed = "decoder.layers.1.self_attention.allowed"
+    made, false, given = falsified(SMALL, allowed, (0, 4), to=True)
+    proof = check(made, false, *given)
+    assert (proof.error, proof.where) == (math.inf, f"{allowed}[0, 4]")
+
+
+def test_a_false_id_is_red_against_torch():
+    """Nothing comes before an id, so all else follows from the false one; torch read the true ones."""
+    made, false, given = falsified(SMALL, "decoder.embedding.ids", (3,), by=1)
+    parts = {part.name: part for part in check(made, false, *given).parts}
+    assert parts["inputs"].ok
+    assert not parts["streams"].ok
+    assert not parts["logits"].ok
+    assert parts["logits"].index[0] >= 3
+
+
 def test_where_the_error_stands_is_written_as_a_cell():
     made, false, given = falsified(SMALL, "probabilities", (2, 7), by=0.5)
     assert check(made, false, *given).where == "probabilities[2, 7]"
