@@ -249,7 +249,7 @@ _SELF_SENTENCES = _SHARED_SENTENCES | {
     ),
     "keys": _words(
         "The same vector is projected to a key: what this position can be found by.",
-        "같은 벡터를 사영하여, 이 위치가 무엇으로 찾아지는지를 나타내는 키(key)를 만듭니다.",
+        "같은 벡터를 사영하여, 다른 위치가 이 위치를 찾을 때 단서로 쓰는 키(key)를 만듭니다.",
     ),
     "values": _words(
         "The same vector is projected to a value: what this position hands over when it is looked at.",
@@ -302,11 +302,11 @@ _DECODER_SENTENCES = _SELF_SENTENCES | {
 _CROSS_SENTENCES = _SHARED_SENTENCES | {
     "queries": _words(
         "Cross-attention takes its queries from the decoder: what each target position looks for in the source.",
-        "교차 어텐션(cross-attention)의 쿼리는 디코더에서 나오며, 각 목표 위치가 원문에서 무엇을 찾는지를 나타냅니다.",
+        "교차 어텐션(cross-attention)의 쿼리는 디코더에서 나오며, 목표문의 각 위치가 원문에서 무엇을 찾는지를 나타냅니다.",
     ),
     "keys": _words(
         "The keys come from the encoder's output: what each source position can be found by.",
-        "키는 인코더의 출력에서 나오며, 원문의 각 위치가 무엇으로 찾아지는지를 나타냅니다.",
+        "키는 인코더의 출력에서 나오며, 원문의 각 위치를 찾는 단서가 됩니다.",
     ),
     "values": _words(
         "The values come from the encoder's output too: what each source position hands over to the decoder.",
@@ -314,11 +314,11 @@ _CROSS_SENTENCES = _SHARED_SENTENCES | {
     ),
     "raw_scores": _words(
         "Each decoder query is multiplied with each encoder key and summed: how well target and source fit.",
-        "디코더의 쿼리와 인코더의 키를 성분끼리 곱해 모두 더하여, 목표와 원문이 얼마나 잘 맞는지를 구합니다.",
+        "디코더의 쿼리와 인코더의 키를 성분끼리 곱해 모두 더하여, 목표문과 원문이 얼마나 잘 맞는지를 구합니다.",
     ),
     "allowed": _words(
         "Every target position may look at the whole source text; only padding is left out.",
-        "모든 목표 위치가 원문 전체를 볼 수 있으며, 패딩만 제외합니다.",
+        "목표문의 모든 위치가 원문 전체를 볼 수 있으며, 패딩만 제외합니다.",
     ),
     "masked_scores": _words(
         "Scores of the source's padding become minus infinity; all others stay as they are.",
@@ -326,7 +326,7 @@ _CROSS_SENTENCES = _SHARED_SENTENCES | {
     ),
     "weights": _words(
         "Softmax turns each target position's scores into shares of the source text that sum to 1.",
-        "소프트맥스(softmax)가 목표 위치마다 점수를 합이 1인 비율로 바꾸어, 원문의 어디를 얼마나 볼지를 정합니다.",
+        "소프트맥스(softmax)가 목표문의 위치마다 점수를 합이 1인 비율로 바꾸어, 원문의 어디를 얼마나 볼지를 정합니다.",
     ),
     "heads": _words(
         "Each head averages the source positions' values by its weights: what the decoder takes from the source.",
@@ -396,7 +396,7 @@ NORM_BEFORE = {  # in place of the general sentence where the norm stands before
     "output": _words(
         "Each number is stretched and shifted as learned: this copy is what the sublayer reads; the stream stays as "
         "it was.",
-        "수마다 학습한 만큼 늘이고 옮깁니다. 서브층은 이 사본을 읽고, 스트림 자체는 그대로 남습니다.",
+        "성분마다 학습한 배율을 곱하고 학습한 값을 더합니다. 서브층은 이 사본을 읽고, 스트림 자체는 그대로 남습니다.",
     ),
 }
 NORM_AFTER = {
@@ -406,7 +406,7 @@ NORM_AFTER = {
     ),
     "output": _words(
         "Each number is stretched and shifted as learned, and the stream goes on with the result.",
-        "수마다 학습한 만큼 늘이고 옮기며, 스트림은 이 결과로 이어집니다.",
+        "성분마다 학습한 배율을 곱하고 학습한 값을 더하며, 스트림은 이 결과로 이어집니다.",
     ),
 }
 
@@ -459,7 +459,7 @@ def _projection(name: str, letter: str, en: str, ko: str, use_en: str, use_ko: s
     return {
         f"*.{name}.weight": _parameter(f"W_{letter}", f"{en} matrix", f"{ko} 행렬", use_en, use_ko),
         f"*.{name}.bias": _parameter(
-            f"b_{letter}", f"{en} bias", f"{ko} 편향", f"added after W_{letter}", f"W_{letter}를 곱한 뒤에 더합니다"
+            f"b_{letter}", f"{en} bias", f"{ko} 편향", f"added after W_{letter}", "행렬을 곱한 뒤에 더합니다"
         ),
     }
 
@@ -511,7 +511,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
         name=_words("positions", "위치"),
         sentence=_words(
             "Each place in the text has its own pattern of sine and cosine waves, whatever token stands there.",
-            "글의 자리마다, 어떤 토큰이 오든 상관없이, 사인파와 코사인파로 된 고유한 무늬가 있습니다.",
+            "위치마다 어떤 토큰이 오는지와 상관없이, 사인파와 코사인파로 이루어진 고유한 벡터가 있습니다.",
         ),
         role="signed",
         form=Wave(),
@@ -552,7 +552,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
         name=_words("activated", "활성값"),
         sentence=_words(
             "The bend: large positive numbers pass, negative ones are pushed to zero or close to it.",
-            "꺾는 단계입니다. 큰 양수는 그대로 지나가고, 음수는 0이나 그 가까이로 눌립니다.",
+            "꺾는 단계입니다. 큰 양수는 그대로 지나가고, 음수는 0이나 0에 가까운 값이 됩니다.",
         ),
         role="signed",
         form=Sum("pf", ((("hidden", "pf"), ("gate of hidden", "pf")),)),
@@ -565,7 +565,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
         name=_words("feed-forward output", "피드포워드의 출력"),
         sentence=_words(
             "Each number that is left calls up its learned vector, and these are added up, for each position alone.",
-            "남은 수마다 학습한 벡터를 그 크기만큼 불러내어, 위치마다 따로 모두 더합니다.",
+            "활성값마다 학습한 벡터를 그 크기만큼 불러내어, 위치마다 따로 모두 더합니다.",
         ),
         role="signed",
         form=_linear("pd", "df", "pf"),
@@ -586,7 +586,10 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
                 "The mean is taken off and the spread divided out: each position now has mean 0 and variance 1.",
                 "평균을 빼고 표준편차로 나누어, 위치마다 평균이 0이고 분산이 1이 되게 합니다.",
             ),
-            output=_words("Each number is stretched and shifted as learned.", "수마다 학습한 만큼 늘이고 옮깁니다."),
+            output=_words(
+                "Each number is stretched and shifted as learned.",
+                "성분마다 학습한 배율을 곱하고 학습한 값을 더합니다.",
+            ),
             role_of_x=_normed,
         ),
     ),
@@ -607,7 +610,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
             ),
             output=_words(
                 "Each number is stretched and shifted as learned: these vectors are the stack's output.",
-                "수마다 학습한 만큼 늘이고 옮깁니다. 이 벡터들이 스택의 출력입니다.",
+                "성분마다 학습한 배율을 곱하고 학습한 값을 더합니다. 이 벡터들이 스택의 출력입니다.",
             ),
             role_of_x=_normed,
         ),
@@ -720,9 +723,9 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
         "열마다 불러낼 벡터가 하나씩 들어 있습니다",
     ),
     "*norm.weight": _parameter(
-        r"\gamma", "gain", "배율", "stretches each place of the normalised vector", "정규화한 벡터의 자리마다 늘입니다"
+        r"\gamma", "gain", "배율", "stretches each place of the normalised vector", "정규화한 벡터의 성분마다 곱합니다"
     ),
     "*norm.bias": _parameter(
-        r"\beta", "shift", "이동", "shifts each place of the normalised vector", "정규화한 벡터의 자리마다 옮깁니다"
+        r"\beta", "shift", "이동", "shifts each place of the normalised vector", "정규화한 벡터의 성분마다 더합니다"
     ),
 }
