@@ -302,7 +302,7 @@ _DECODER_SENTENCES = _SELF_SENTENCES | {
 _CROSS_SENTENCES = _SHARED_SENTENCES | {
     "queries": _words(
         "Cross-attention takes its queries from the decoder: what each target position looks for in the source.",
-        "교차 어텐션(cross-attention)의 쿼리는 디코더에서 나오며, 목표문의 각 위치가 원문에서 무엇을 찾는지를 나타냅니다.",
+        "교차 어텐션(cross-attention)의 쿼리는 디코더에서 나오며, 목표문의 각 위치가 원문에서 찾는 것을 나타냅니다.",
     ),
     "keys": _words(
         "The keys come from the encoder's output: what each source position can be found by.",
