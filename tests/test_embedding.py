@@ -60,7 +60,7 @@ def test_a_text_of_a_single_token_still_has_a_map():
         for name in ("self_attention", "feed_forward")
     }
     still = embedding.plane(trace(model(small()), None, torch.tensor([1]), off))
-    assert still.explained == (0, 0) and still.points.abs().max() == 0
+    assert still.explained == (0, 0) and still.points.abs().max() < 1e-12
 
 
 @pytest.mark.parametrize("config", GRID[::8], ids=named)

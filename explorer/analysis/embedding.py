@@ -68,7 +68,9 @@ def plane(trace: Trace, stack: str | None = None) -> Map:
     basis = directions[:2]
     basis = basis * basis.gather(1, basis.abs().argmax(1, keepdim=True)).sign()
     variance = lengths.square()
-    share = variance[:2] / variance.sum().clamp_min(torch.finfo(variance.dtype).tiny)
+    total = variance.sum()
+    same = total <= flat.square().sum() * torch.finfo(flat.dtype).eps  # what rounding leaves of vectors that are equal
+    share = variance[:2] * 0 if same else variance[:2] / total
     return Map(found, (vectors - centre) @ basis.mT, basis, centre, (float(share[0]), float(share[1])))
 
 

@@ -1,0 +1,171 @@
+"""From rules to attention: ways to share out attention, from the plainest to the learned, and what is wrong with each.
+
+alike        every word that may be looked at counts the same
+distance     near words count more: the softmax of minus the distance in tokens
+embeddings   like words count more: the softmax of the products of their embeddings, as they enter the model without
+             their positions, divided by the root of their width: attention without queries and keys of its own
+learned      what the model does
+
+The first three can be installed in a running model in place of the learned weights (`edit`).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from explorer import glossary
+from explorer.analysis.stream import position
+from explorer.trace import Edit, Trace, trace
+from explorer.transformer import Transformer
+
+Rule = Literal["alike", "distance", "embeddings", "learned"]
+
+RULES: tuple[Rule, ...] = get_args(Rule)
+INSTALLED = RULES[:-1]  # the rules that can take the place of the learned weights
+LOOK_ALIKE = 0.5  # two tokens look alike from this cosine of their embeddings on
+
+
+def weights(trace: Trace, path: str, rule: Rule) -> Tensor:
+    """The weights by one rule in the attention at `path`, under its mask: [query, key], or for `learned` with heads,
+    [head, query, key].
+
+    Raises ValueError for a rule that does not exist.
+    """
+    if rule not in RULES:
+        raise ValueError(f"There is no rule {rule!r}; choose one of {', '.join(RULES)}.")
+    if rule == "learned":
+        return trace[f"{path}.weights"].tensor
+    allowed = trace[f"{path}.allowed"].tensor
+    query, key = (embeddings.to(trace[f"{path}.scores"].tensor) for embeddings in _embeddings(trace, path))
+    if rule == "alike":
+        scores = torch.zeros_like(query[:, :1] @ key[:, :1].mT)
+    elif rule == "distance":
+        apart = torch.arange(len(query)).unsqueeze(-1) - torch.arange(len(key))
+        scores = -apart.abs().to(query)
+    else:
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.masked_fill(~allowed, -math.inf).softmax(-1)
+
+
+def edit(path: str, rule: Rule, head: int | None = None) -> Edit:
+    """An edit of `<path>.weights` that puts a rule in the place of one head's learned weights, or of every head's."""
+
+    def install(value: Tensor, so_far: Trace) -> Tensor:
+        ruled = weights(so_far, path, rule)
+        changed = value.clone()
+        changed[slice(None) if head is None else head] = ruled
+        return changed
+
+    return install
+
+
+def _embeddings(trace: Trace, path: str) -> tuple[Tensor, Tensor]:
+    """The embeddings of the words that ask and of those that are asked, before positions, [position, d_model]."""
+    asking = trace[f"{path.split('.')[0]}.embedding.scaled"].tensor
+    if path.endswith("self_attention"):
+        return asking, asking
+    ids = glossary.inputs(f"{path}.allowed", trace)["ids"]
+    return asking, trace[f"{ids.removesuffix('.ids')}.scaled"].tensor
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One rule on one sentence: its `weights`, [head, query, key] (a single head for a rule that has none), and
+
+    itself       the weight that a word gives to itself, on average over queries and heads (None in cross-attention)
+    look_alikes  the weight that it gives to other places whose embedding looks like its own, the same word included;
+                 over the queries that have one, None where there is none
+    """
+
+    rule: Rule
+    weights: Tensor
+    itself: float | None
+    look_alikes: float | None
+
+
+def ladder(trace: Trace, path: str) -> list[Rung]:
+    """All four rules in the attention at `path`, for the sentence of this trace."""
+    query, key = _embeddings(trace, path)
+    allowed = trace[f"{path}.allowed"].tensor
+    crossing = not path.endswith("self_attention")
+    own = torch.zeros_like(allowed) if crossing else torch.eye(len(query), dtype=torch.bool)
+    alike = functional.cosine_similarity(query.unsqueeze(1), key.unsqueeze(0), dim=-1) >= LOOK_ALIKE
+    alike = alike & ~own & allowed
+    rungs = []
+    for rule in RULES:
+        made = weights(trace, path, rule)
+        made = made if made.dim() == 3 else made.unsqueeze(0)
+        asked = alike.any(-1)
+        share = (made * alike).sum(-1)[:, asked]
+        itself = None if crossing else float(made.diagonal(dim1=-2, dim2=-1).mean())
+        rungs.append(Rung(rule, made, itself, float(share.mean()) if asked.any() else None))
+    return rungs
+
+
+@dataclass(frozen=True)
+class Swap:
+    """How far a rule's weights moved when words of the sentence were swapped for others.
+
+    `moved`, [head, query]: the share of its attention that a query now gives elsewhere, from 0 to 1. `others` is its
+    mean over the queries that were not swapped themselves, for the rule as a whole, and `unmoved` says that no weight
+    anywhere changed by a single bit.
+    """
+
+    rule: Rule
+    moved: Tensor
+    others: float
+    unmoved: bool
+
+
+def swapped(before: Trace, after: Trace, path: str) -> list[Swap]:
+    """What each rule makes of a swap: the same attention in two sentences of as many tokens.
+
+    Raises ValueError, with both numbers, when the sentences differ in length.
+    """
+    found = []
+    stack = path.split(".")[0]
+    lengths = [len(one[f"{stack}.embedding.ids"].tensor) for one in (before, after)]
+    shapes = [one[f"{path}.weights"].tensor.shape for one in (before, after)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            f"The sentences have {lengths[0]} and {lengths[1]} tokens here, and their sources "
+            f"{shapes[0][-1]} and {shapes[1][-1]}; swap a word for one with as many pieces."
+        )
+    kept = before[f"{stack}.embedding.ids"].tensor == after[f"{stack}.embedding.ids"].tensor
+    for first, second in zip(ladder(before, path), ladder(after, path), strict=True):
+        moved = (first.weights - second.weights).abs().sum(-1) / 2
+        others = float(moved[:, kept].mean()) if kept.any() else 0.0
+        found.append(Swap(first.rule, moved, others, torch.equal(first.weights, second.weights)))
+    return found
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a rule installed in place of the learned weights does to the prediction at one position.
+
+    `probabilities`, [vocabulary]; `apart`, the share of probability that went to other tokens (0 for `learned`).
+    """
+
+    rule: Rule
+    probabilities: Tensor
+    apart: float
+
+
+def effects(
+    model: Transformer, source: Tensor | None, target: Tensor | None, paths: Sequence[str], place: int = -1
+) -> list[Effect]:
+    """Each rule installed in the attentions at `paths`, and the learned weights left as they are, last."""
+    plain = trace(model, source, target)
+    place = position(plain, place)
+    learned = plain["probabilities"].tensor[place]
+    found = []
+    for rule in INSTALLED:
+        ruled = trace(model, source, target, {f"{path}.weights": [edit(path, rule)] for path in paths})
+        probabilities = ruled["probabilities"].tensor[place]
+        found.append(Effect(rule, probabilities, float((probabilities - learned).abs().sum() / 2)))
+    return [*found, Effect("learned", learned, 0.0)]
