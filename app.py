@@ -27,8 +27,9 @@ prose = words.prose(name)
 with st.container(horizontal=True, horizontal_alignment="distribute", key="heading"):
     st.title(words(f"page.{name}"), anchor=False, width="content")
     check = st.empty()
-with st.container(key="caption"):
-    st.markdown(prose["caption"])
+if "caption" in prose:
+    with st.container(key="caption"):
+        st.markdown(prose["caption"])
 controls.notices(words)
 
 try:

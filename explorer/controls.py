@@ -21,7 +21,7 @@ from explorer.words import LANGUAGES, Words, verbatim
 if TYPE_CHECKING:
     from explorer.analysis.generation import Generated
 
-PAGES = (("start", "pass"), ("values", "every"))  # each page's file and group, in the order of the navigation
+PAGES = (("overview", "pass"), ("start", "pass"), ("values", "every"))  # files and groups, in the order of the navigation
 MAX_CHARACTERS = 20_000  # of a text that is cut into tokens at all: far more than the tokens that a model reads
 FIRST_TEXT = {
     "en": "The cat sat on the mat because it was tired.",
@@ -463,6 +463,8 @@ def _tokens(stack: str, chosen: Choices, config: Config) -> tuple[Token, ...]:
         return reading.tokens
     if not chosen.cut:
         raise Nothing(lambda words: _too_long(words, reading))
+    said = "cut.shown" if reading.counted else "cut.shown_characters"
+    st.caption(words()(said, n=reading.total if reading.counted else reading.characters, limit=MAX_TOKENS))
     return reading.tokens
 
 

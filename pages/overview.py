@@ -1,0 +1,57 @@
+"""The whole pass in one picture, and a step at a time."""
+
+import streamlit as st
+
+from explorer import controls
+from explorer.config import MASK
+from explorer.views.components import stave
+
+controls.within_frame()
+
+words = controls.words()
+view = controls.current()
+step = controls.option("step")
+
+
+def clicked(event: str) -> object:
+    """What the picture reported. It comes from the reader's browser, so each callback checks it."""
+    return st.session_state["overview"].get(event)
+
+
+def open_value() -> None:
+    asked = clicked("open")
+    if isinstance(asked, dict) and asked.get("path") in view.trace:
+        controls.open_value(asked["path"], asked.get("index"))
+
+
+def look_at() -> None:
+    """A token is in focus from here on; for one of the other stack, the token at the same share of the text."""
+    asked = clicked("focus")
+    if not isinstance(asked, dict) or asked.get("stack") not in view.tokens:
+        return
+    position, last = asked.get("position"), len(view.tokens[view.stack]) - 1
+    if isinstance(position, int):
+        share = position / max(1, len(view.tokens[asked["stack"]]) - 1)
+        controls.choose(focus=round(min(max(share, 0), 1) * last))
+
+
+def open_layer() -> None:
+    asked = clicked("layer")
+    if isinstance(asked, int) and 0 <= asked < view.config.layers:
+        controls.choose(layer=asked)
+
+
+def follow() -> None:
+    asked = clicked("step")
+    controls.set_option("step", asked if asked in view.trace else "")
+
+
+stave.stave(
+    stave.view(view.trace, view.tokens, words, view.token, layer=view.layer, focus=view.focus, masked=MASK),
+    key="overview",
+    step=step,
+    on_open=open_value,
+    on_focus=look_at,
+    on_layer=open_layer,
+    on_step=follow,
+)
