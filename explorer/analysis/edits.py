@@ -1,0 +1,476 @@
+"""What if: a small vocabulary of edits of a running model, each with a short text for a link.
+
+A text is `action:place`, with what the action needs behind another colon; several are joined by semicolons:
+
+    off:d0a             switch off the decoder's self-attention in layer 0 (so it adds nothing)
+    off:d0a.h2          switch off its head 2                       off:d1f.n17   neuron 17 of a feed-forward layer
+    scale:d0a.h2:0.5    multiply by a number
+    mean:d1f.n17        put its mean over all positions of the text in its place, later ones included
+    block:d0a.h2:5>3    query 5 may not look at key 3 (in every head without .h2)
+    only:d0a:5>3        query 5 may look at nothing but key 3
+    unscaled:d0a        do not divide the scores by the root of d_k
+    unmasked:d0a        let every query look at every key
+    unlinked:d0a        remove the residual connection around it: its output alone goes on
+    relu:d0f, gelu:d0f  that activation in the place of the model's own
+    alike:, distance:, embeddings:d0a   a rule in the place of the learned weights (see rules.py)
+    unplaced:d          leave out the positions of a stack
+    patch:PATH          take a recorded value from the other sentence, everywhere
+    patch:PATH:4        or at position 4 alone
+
+A place is a stack (e, d), a layer's number and a sublayer: a self-attention, x cross-attention, f feed-forward. A stack
+alone, as in `unscaled:d`, means every sublayer of it that the action fits.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from explorer.analysis import rules
+from explorer.analysis.stream import position, stages
+from explorer.config import Config
+from explorer.trace import Edit, Trace, trace
+from explorer.transformer import Transformer
+
+Action = Literal[
+    "off", "scale", "mean", "block", "only", "unscaled", "unmasked", "unlinked", "relu", "gelu",
+    "alike", "distance", "embeddings", "unplaced", "patch",
+]  # fmt: skip
+ACTIONS: tuple[Action, ...] = get_args(Action)
+
+STACKS = {"e": "encoder", "d": "decoder"}
+SUBLAYERS = {"a": "self_attention", "x": "cross_attention", "f": "feed_forward"}
+
+ATTENTION = ("self_attention", "cross_attention")
+FITTING: dict[Action, tuple[str, ...]] = {  # the sublayers that an action fits
+    **dict.fromkeys(("off", "scale", "mean", "unlinked"), (*ATTENTION, "feed_forward")),
+    **dict.fromkeys(("block", "only", "unscaled", "unmasked", *rules.INSTALLED), ATTENTION),
+    **dict.fromkeys(("relu", "gelu"), ("feed_forward",)),
+    **dict.fromkeys(("unplaced", "patch"), ()),
+}
+HEADED = ("off", "scale", "mean", "block", "only", "unscaled", *rules.INSTALLED)  # can be done to a single head
+PAIRED = ("block", "only")
+CHANGING = ("off", "scale", "mean", "block", "only")  # these change a value; the others put another in its place
+
+
+@dataclass(frozen=True)
+class Change:
+    """One edit, as a choice that can be listed, undone and written down. Fields that an action does not use are None.
+
+    stack `encoder` or `decoder`; layer and sublayer (`self_attention`) None for the whole stack; head or neuron for one
+    of them; `factor` for scale; `pair` (query, key) for block and only; for patch `path`, and `position` for one place.
+    """
+
+    action: Action
+    stack: str | None = None
+    layer: int | None = None
+    sublayer: str | None = None
+    head: int | None = None
+    neuron: int | None = None
+    factor: float | None = None
+    pair: tuple[int, int] | None = None
+    path: str | None = None
+    position: int | None = None
+
+
+# Texts
+
+
+def write(changes: Sequence[Change]) -> str:
+    """The text of several changes; `read` makes the same changes of it."""
+    return ";".join(map(_write, changes))
+
+
+def read(text: str) -> list[Change]:
+    """The changes that a text names. Raises ValueError, in one sentence, for a text that names none."""
+    return [_read(part.strip()) for part in text.split(";") if part.strip()]
+
+
+def _write(change: Change) -> str:
+    if change.action == "patch":
+        place = change.path
+    else:
+        place = change.stack[0]
+        if change.sublayer is not None:
+            letter = next(letter for letter, name in SUBLAYERS.items() if name == change.sublayer)
+            place += f"{change.layer}{letter}"
+        if change.head is not None:
+            place += f".h{change.head}"
+        if change.neuron is not None:
+            place += f".n{change.neuron}"
+    parts = [change.action, place]
+    if change.factor is not None:
+        parts.append(repr(change.factor))
+    if change.pair is not None:
+        parts.append(f"{change.pair[0]}>{change.pair[1]}")
+    if change.position is not None:
+        parts.append(str(change.position))
+    return ":".join(parts)
+
+
+_PLACE = re.compile(
+    r"(?P<stack>[ed])(?:(?P<layer>[0-9]{1,4})(?P<sublayer>[axf])(?:\.(?P<part>[hn])(?P<number>[0-9]{1,6}))?)?"
+)
+
+
+def _read(text: str) -> Change:
+    action, _, rest = text.partition(":")
+    if action not in ACTIONS:
+        raise ValueError(f"{text!r} does not begin with an action; choose one of {', '.join(ACTIONS)}.")
+    place, _, argument = rest.partition(":")
+    if action == "patch":
+        return _checked(text, Change("patch", path=place, position=_number(text, argument) if argument else None))
+    found = _PLACE.fullmatch(place)
+    if not found:
+        raise ValueError(f"{text!r} names no place; write one like d, d0a, d0a.h2 or e1f.n17 after the action.")
+    part, number = found["part"], found["number"]
+    change = Change(
+        action,
+        stack=STACKS[found["stack"]],
+        layer=None if found["layer"] is None else int(found["layer"]),
+        sublayer=SUBLAYERS.get(found["sublayer"]),
+        head=int(number) if part == "h" else None,
+        neuron=int(number) if part == "n" else None,
+        factor=_factor(text, argument) if action == "scale" else None,
+        pair=_pair(text, argument) if action in PAIRED else None,
+    )
+    if argument and action != "scale" and action not in PAIRED:
+        raise ValueError(f"{text!r} says {argument!r} after its place, and {action} needs nothing there.")
+    return _checked(text, change)
+
+
+def _number(text: str, argument: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,6}", argument):
+        raise ValueError(f"{text!r} needs a position as a whole number in the place of {argument!r}.")
+    return int(argument)
+
+
+def _factor(text: str, argument: str) -> float:
+    try:
+        factor = float(argument)
+    except ValueError:
+        factor = math.nan
+    if not math.isfinite(factor):
+        raise ValueError(f"{text!r} needs a number to multiply by, like scale:d0a:0.5.")
+    return factor
+
+
+def _pair(text: str, argument: str) -> tuple[int, int]:
+    found = re.fullmatch(r"([0-9]{1,6})>([0-9]{1,6})", argument)
+    if not found:
+        raise ValueError(f"{text!r} needs a query and a key, like block:d0a:5>3.")
+    return int(found[1]), int(found[2])
+
+
+def _checked(text: str, change: Change) -> Change:
+    """The change, if its action fits its place."""
+    action, sublayer = change.action, change.sublayer
+    if action == "patch":
+        if not change.path:
+            raise ValueError(f"{text!r} names no value; write its path after the action.")
+    elif action == "unplaced":
+        if sublayer is not None:
+            raise ValueError(f"{text!r} names a sublayer, but positions are a whole stack's; write unplaced:{text[9]}.")
+    elif sublayer is not None and sublayer not in FITTING[action]:
+        raise ValueError(f"{text!r} does not fit: {action} is for {' and '.join(FITTING[action])}.")
+    elif change.pair is not None and sublayer is None:
+        raise ValueError(f"{text!r} needs a layer's attention for its place, like {action}:d0a:5>3.")
+    elif change.head is not None and (sublayer not in ATTENTION or action not in HEADED):
+        raise ValueError(f"{text!r} names a head, but {action} is not done to a head there.")
+    elif change.neuron is not None and (sublayer != "feed_forward" or action not in ("off", "scale", "mean")):
+        raise ValueError(f"{text!r} names a neuron, but {action} is not done to a neuron there.")
+    return change
+
+
+# From changes to edits
+
+
+def install(changes: Sequence[Change], config: Config, other: Trace | None = None) -> dict[str, list[Edit]]:
+    """The changes as edits for `trace(model, ..., edits=...)`; `other` is the trace that patches are taken from.
+
+    What puts another value in a place is done before what changes it, so that a ReLU installed later leaves a neuron
+    off that was switched off before. Raises ValueError, in one sentence, for what this model does not have.
+    """
+    edits: dict[str, list[Edit]] = {}
+    for change in sorted(changes, key=lambda change: change.action in CHANGING):
+        for path, edit in _edits(change, config, other):
+            edits.setdefault(path, []).append(edit)
+    return edits
+
+
+def _edits(change: Change, config: Config, other: Trace | None) -> Iterator[tuple[str, Edit]]:
+    if change.action == "patch":
+        yield change.path, _patch(change, other)
+        return
+    if change.stack not in config.stacks:
+        raise ValueError(f"{_write(change)} names the {change.stack}, and this model has only the {config.stacks[0]}.")
+    if change.action == "unplaced":
+        yield f"{change.stack}.embedding.positions", lambda value, _: torch.zeros_like(value)
+        return
+    for layer, sublayer in _places(change, config):
+        path = f"{change.stack}.layers.{layer}.{sublayer}"
+        yield _edit(change, path)
+
+
+def _places(change: Change, config: Config) -> list[tuple[int, str]]:
+    crossing = change.stack == "decoder" and len(config.stacks) > 1
+    there = [name for name in SUBLAYERS.values() if name != "cross_attention" or crossing]
+    if change.sublayer is None:
+        return [(layer, name) for layer in range(config.layers) for name in there if name in FITTING[change.action]]
+    text = _write(change)
+    if change.sublayer not in there:
+        raise ValueError(f"{text} names cross-attention, which only the decoder of an encoder-decoder has.")
+    for what, number, count in (
+        ("layer", change.layer, config.layers),
+        ("head", change.head, config.heads),
+        ("neuron", change.neuron, config.d_ff),
+    ):
+        if number is not None and number >= count:
+            raise ValueError(f"{text} names {what} {number}, and this model has {count}, from 0 to {count - 1}.")
+    return [(change.layer, change.sublayer)]
+
+
+def _edit(change: Change, path: str) -> tuple[str, Edit]:
+    """Where a sublayer is edited, and how."""
+    action, head = change.action, change.head
+    if action in ("off", "scale", "mean"):
+        if head is not None:
+            return f"{path}.heads", _changing(change, lambda value: value[head])
+        if change.neuron is not None:
+            return f"{path}.activated", _changing(change, lambda value: value[:, change.neuron])
+        return f"{path}.output", _changing(change, lambda value: value)
+    if action in PAIRED:
+        return f"{path}.masked_scores", _blocking(change)
+    if action == "unscaled":
+        return f"{path}.scores", _replacing(head, lambda so_far: so_far[f"{path}.raw_scores"].tensor)
+    if action == "unmasked":
+        return f"{path}.allowed", lambda value, _: torch.ones_like(value)
+    if action == "unlinked":
+        return f"{path}_residual.sum", lambda value, so_far: so_far[f"{path}.output"].tensor
+    if action in ("relu", "gelu"):
+        bend = {"relu": functional.relu, "gelu": functional.gelu}[action]
+        return f"{path}.activated", lambda value, so_far: bend(so_far[f"{path}.hidden"].tensor)
+    return f"{path}.weights", rules.edit(path, action, head)
+
+
+def _changing(change: Change, part: Callable[[Tensor], Tensor]) -> Edit:
+    """Switch off, scale or level a part of a value, found by indexing; its positions are the axis before the last, or
+    the only one."""
+
+    def edit(value: Tensor, so_far: Trace) -> Tensor:
+        changed = value.clone()
+        found = part(changed)
+        if change.action == "off":
+            found.zero_()
+        elif change.action == "scale":
+            found.mul_(change.factor)
+        else:
+            found.copy_(found.mean(0, keepdim=True).expand_as(found))
+        return changed
+
+    return edit
+
+
+def _replacing(head: int | None, other: Callable[[Trace], Tensor]) -> Edit:
+    """Put another value in the place of one head's part, or of the whole."""
+
+    def edit(value: Tensor, so_far: Trace) -> Tensor:
+        changed = value.clone()
+        which = slice(None) if head is None else head
+        changed[which] = other(so_far)[which]
+        return changed
+
+    return edit
+
+
+def _blocking(change: Change) -> Edit:
+    query, key = change.pair
+
+    def edit(value: Tensor, so_far: Trace) -> Tensor:
+        _, queries, keys = value.shape
+        if query >= queries or key >= keys:
+            raise ValueError(
+                f"{_write(change)} names a pair beyond the {queries} queries and {keys} keys of this text."
+            )
+        changed = value.clone()
+        row = changed[slice(None) if change.head is None else slice(change.head, change.head + 1), query]
+        if change.action == "block":
+            row[:, key] = -math.inf
+        else:
+            row[:, torch.arange(keys) != key] = -math.inf
+        if (row == -math.inf).all(-1).any():
+            raise ValueError(f"{_write(change)} leaves query {query} nothing to look at; leave it at least one key.")
+        return changed
+
+    return edit
+
+
+def _patch(change: Change, other: Trace | None) -> Edit:
+    text = _write(change)
+    if other is None:
+        raise ValueError(f"{text} takes a value from a second sentence; give one.")
+    if change.path not in other:
+        raise ValueError(f"{text} names no value of the second sentence's pass.")
+    taken = other[change.path]
+    axes = [axis for axis, name in enumerate(taken.axes) if name in ("position", "query", "key")]
+
+    def edit(value: Tensor, so_far: Trace) -> Tensor:
+        if change.position is None:
+            if value.shape != taken.tensor.shape:
+                ours, theirs = (tuple(tensor.shape) for tensor in (value, taken.tensor))
+                raise ValueError(f"{text} needs as many tokens in both: here it is {ours}, in the second {theirs}.")
+            return taken.tensor.clone()
+        if not axes:
+            raise ValueError(f"{text} names a position, but this value has none.")
+        axis, lengths = axes[0], (value.shape[axes[0]], taken.tensor.shape[axes[0]])
+        if change.position >= min(lengths):
+            raise ValueError(f"{text} names a position beyond the {lengths[0]} tokens here or the {lengths[1]} there.")
+        here, there = value.clone(), taken.tensor
+        slot, source = here.select(axis, change.position), there.select(axis, change.position)
+        if slot.shape != source.shape:
+            raise ValueError(
+                f"{text} needs as many tokens in both: {tuple(slot.shape)} here, {tuple(source.shape)} there."
+            )
+        slot.copy_(source)
+        return here
+
+    return edit
+
+
+# Before and after
+
+
+def same(before: Trace, after: Trace) -> bool:
+    """Whether two passes recorded the same numbers, bit for bit."""
+    return before.keys() == after.keys() and all(
+        before[path].tensor.shape == after[path].tensor.shape and _equal(before[path].tensor, after[path].tensor)
+        for path in before
+    )
+
+
+def _equal(first: Tensor, second: Tensor) -> bool:
+    return bool(((first == second) | (first.isnan() & second.isnan())).all())
+
+
+def idle(
+    model: Transformer,
+    source: Tensor | None,
+    target: Tensor | None,
+    changes: Sequence[Change],
+    other: Trace | None = None,
+) -> list[int]:
+    """Which of the changes (by number) change nothing: without it, and with all the others, the pass is the same."""
+    edited = trace(model, source, target, install(changes, model.config, other))
+    return [
+        number
+        for number in range(len(changes))
+        if same(
+            edited,
+            trace(model, source, target, install([*changes[:number], *changes[number + 1 :]], model.config, other)),
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class Shift:
+    """How far a stage of the stream moved between two passes, by position: the length of the difference, `size`, and
+    as a share of the length before, `share`, each [position]."""
+
+    path: str
+    layer: int | None
+    kind: str
+    size: Tensor
+    share: Tensor
+
+
+def shifts(before: Trace, after: Trace, stack: str | None = None) -> list[Shift]:
+    """The change through depth. Raises ValueError, with both numbers, when the texts differ in length."""
+    found = []
+    for stage in stages(before, stack):
+        first, second = before[stage.path].tensor, after[stage.path].tensor
+        if first.shape != second.shape:
+            raise ValueError(f"The texts have {len(first)} and {len(second)} tokens; compare two of the same length.")
+        size = (second - first).norm(dim=-1)
+        found.append(Shift(stage.path, stage.layer, stage.kind, size, size / first.norm(dim=-1)))
+    return found
+
+
+# Sweeps
+
+
+@dataclass(frozen=True)
+class Step:
+    """One pass of a sweep: what was changed, the logit that came of it and its `effect`, the difference from before.
+
+    `done` of `total` passes have been made, this one included.
+    """
+
+    done: int
+    total: int
+    change: Change
+    logit: float
+    effect: float
+
+
+def heads(config: Config) -> list[Change]:
+    """Each head of each attention switched off, a change each."""
+    return [
+        Change("off", stack, layer, sublayer, head=head)
+        for stack, layer, sublayer in _all(config)
+        if sublayer in ATTENTION
+        for head in range(config.heads)
+    ]
+
+
+def sublayers(config: Config) -> list[Change]:
+    """Each sublayer switched off, a change each."""
+    return [Change("off", *place) for place in _all(config)]
+
+
+def neurons(config: Config, stack: str, layer: int) -> list[Change]:
+    """Each neuron of one feed-forward layer switched off, a change each."""
+    return [Change("off", stack, layer, "feed_forward", neuron=neuron) for neuron in range(config.d_ff)]
+
+
+def patches(here: Trace, other: Trace, stack: str) -> list[Change]:
+    """A stack's stream patched from another sentence: each stage at each position that both have, a change each."""
+    ids = f"{stack}.embedding.ids"
+    length = min(len(one[ids].tensor) for one in (here, other))
+    return [
+        Change("patch", path=stage.path, position=place) for stage in stages(here, stack) for place in range(length)
+    ]
+
+
+def _all(config: Config) -> list[tuple[str, int, str]]:
+    return [
+        (stack, layer, sublayer) for stack in config.stacks for layer, sublayer in _places(Change("off", stack), config)
+    ]
+
+
+def sweep(
+    model: Transformer,
+    source: Tensor | None,
+    target: Tensor | None,
+    tries: Sequence[Change],
+    place: int,
+    token: int,
+    changes: Sequence[Change] = (),
+    other: Trace | None = None,
+) -> Iterator[Step]:
+    """The effect of each change in `tries` on a token's logit at a position, one pass after the other.
+
+    `changes` are made in every pass, and in the one that is compared with. A caller that stops listening stops the
+    sweep, and keeps what it has. Raises ValueError, at the first step, for what this model does not have.
+    """
+    plain = trace(model, source, target, install(changes, model.config, other))
+    place = position(plain, place)
+    before = float(plain["logits"].tensor[place, token])
+    installed = [install([*changes, change], model.config, other) for change in tries]
+    for number, (change, edits) in enumerate(zip(tries, installed, strict=True)):
+        logit = float(trace(model, source, target, edits)["logits"].tensor[place, token])
+        yield Step(number + 1, len(tries), change, logit, logit - before)
