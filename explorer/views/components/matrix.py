@@ -364,6 +364,7 @@ def matrix(
     allowed: Tensor | None = None,
     focus: int | None = None,
     chosen: Cell | None = None,
+    part: Cell = (),
     mode: Mode = "map",
     least: float = 0.07,
     legend: bool = True,
@@ -373,9 +374,11 @@ def matrix(
     """Draw a value and return the cell that is chosen, an index into its tensor, or None.
 
     `name` and `path` stand in the tooltip; `rows` and `columns` are the words of the tokens, None where an axis has
-    none. `focus` is the row of the token in focus. The choice lives in `st.session_state[key]["cell"]`; before a
-    first choice, or when the one that was made does not exist in this shape, it is `chosen`. `on_choose` is called
-    before the run that a choice causes. Raises ValueError as `payload` does.
+    none. `focus` is the row of the token in focus. Where the value is a part of the one at `path`, such as one head,
+    `part` is the part's index, `(2,)`, and stands before the cell's own in the tooltip. The choice lives in
+    `st.session_state[key]["cell"]`; before a first choice, or when the one that was made does not exist in this
+    shape, it is `chosen`. `on_choose` is called before the run that a choice causes.
+    Raises ValueError as `payload` does.
     """
     shape = shape_of(value)
     state = st.session_state.get(key)
@@ -394,7 +397,14 @@ def matrix(
         least=least,
     )
     words = WORDS[language]
-    header |= {"name": name, "path": path, "legend": legend, "words": words, "alt": _sentence(header, name, words)}
+    header |= {
+        "name": name,
+        "path": path,
+        "part": part,
+        "legend": legend,
+        "words": words,
+        "alt": _sentence(header, name, words),
+    }
     head = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     head += b" " * (-len(head) % 4)
     with st.container(gap=None):

@@ -1,0 +1,149 @@
+"""Charts of tidy tables. Each is a pure function from a DataFrame to a chart.
+
+Tokens stand on an axis of whole numbers; what they spell is data in a text mark, never an expression, a column name
+or a category, so equal words stay apart and nothing that a person typed is parsed. Colours come from the theme:
+shares and sizes take the sequential range, signed values the diverging one, so a chart follows light and dark.
+The terms of one number's sum are drawn in terms.py.
+"""
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+STEP = 24  # height of a bar with its gap
+BAR = 13
+PADDING = 20  # what Streamlit takes off a chart's height
+INK = "currentColor"  # the page's ink, in both themes
+BEST, OTHERS = 0.8, 0.42  # where on the sequential range the best bar and the others stand
+
+
+def bars(
+    frame: pd.DataFrame,
+    value: str = "probability",
+    label: str = "label",
+    *,
+    focus: int | None = 0,
+    number: str = ".0%",
+    width: int = 240,
+) -> alt.LayerChart:
+    """Horizontal bars in the order of the rows, one of them (`focus`, a row number) in accent; numbers at the ends.
+
+    `label` and `value` are columns of the frame. Values below zero go left of a line and all take signed colours.
+    Raises ValueError when the frame is empty or a column is missing.
+    """
+    data = _columns(frame, value, label)
+    data = data.rename(columns={value: "value", label: "label"}).assign(place=np.arange(len(data)))
+    data["value"] = data["value"].astype(float)
+    data = data[np.isfinite(data["value"])]
+    if data.empty:
+        raise ValueError(f"No finite number in the column {value}, so there is no bar to draw.")
+    signed = bool((data["value"] < 0).any())
+    largest = float(data["value"].abs().max())
+    data["tone"] = data["value"] if signed else np.where(data["place"] == focus, BEST, OTHERS)
+    ends = [-largest or -1.0, largest or 1.0] if signed else [0, largest or 1.0]
+    base = alt.Chart(data, width=width, height=STEP * len(data) + PADDING).encode(
+        y=alt.Y("place:O").axis(None).sort("ascending").scale(paddingInner=1 - BAR / STEP)
+    )
+    strong = alt.when(alt.datum.place == (-1 if focus is None else focus))
+    bar = base.mark_bar(cornerRadius=2).encode(
+        x=alt.X("value:Q").axis(None).scale(domain=ends, nice=False),
+        color=_signed("tone", largest) if signed else _share("tone"),
+        tooltip=[alt.Tooltip("label:N", title=label), alt.Tooltip("value:Q", title=value, format=".4~g")],
+    )
+    name = base.mark_text(align="right", dx=-8, limit=110, color=INK).encode(x=alt.value(0), text="label:N")
+    figure = base.encode(text=alt.Text("value:Q").format(number))
+    right = figure.transform_filter(alt.datum.value >= 0).mark_text(align="left", dx=6, color=INK)
+    left = figure.transform_filter(alt.datum.value < 0).mark_text(align="right", dx=-6, color=INK)
+    opacity = strong.then(alt.value(1)).otherwise(alt.value(0.75))
+    return _plain(alt.layer(bar, name, *(part.encode(x="value:Q", opacity=opacity) for part in (right, left))))
+
+
+def distribution(
+    frame: pd.DataFrame, value: str = "value", *, buckets: int = 48, width: int = 345, height: int = 72
+) -> alt.Chart:
+    """How often which number occurs: a histogram of the finite values, with its ends and its middle written.
+
+    Raises ValueError when the column is missing or no number in it is finite.
+    """
+    numbers = _columns(frame, value)[value].to_numpy().astype(float)
+    numbers = numbers[np.isfinite(numbers)]
+    if not numbers.size:
+        raise ValueError(f"No finite number in the column {value}, so there is no distribution to draw.")
+    least, most = float(numbers.min()), float(numbers.max())
+    counts, edges = np.histogram(numbers, bins=buckets, range=None if least < most else (least - 0.5, most + 0.5))
+    data = pd.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
+    marks = {least, most} | ({0.0} if least < 0 < most and min(-least, most) > 0.12 * (most - least) else set())
+    axis = alt.Axis(
+        title=None, values=sorted(marks), format=".3~g", grid=False, domain=False, ticks=False, labelFlush=True
+    )
+    return _plain(
+        alt.Chart(data, width=width, height=height + PADDING)
+        .mark_bar(orient="vertical", color=INK, opacity=0.4)
+        .encode(
+            x=alt.X("from:Q", axis=axis, scale=alt.Scale(domain=[float(edges[0]), float(edges[-1])], nice=False)),
+            x2="to:Q",
+            y=alt.Y("count:Q").axis(None),
+            tooltip=[alt.Tooltip("from:Q", format=".3~g"), alt.Tooltip("to:Q", format=".3~g"), "count:Q"],
+        )
+    )
+
+
+def curves(
+    frame: pd.DataFrame,
+    x: str,
+    y: str,
+    series: str | None = None,
+    *,
+    label: str | None = None,
+    number: str = ".2f",
+    width: int = 345,
+    height: int = 180,
+) -> alt.LayerChart:
+    """One line for each series, named at its end; with `label`, a column of words, each point's word in its tooltip.
+
+    Raises ValueError when the frame is empty or a column is missing.
+    """
+    names = [x, y, *([series] if series else []), *([label] if label else [])]
+    data = _columns(frame, *names).rename(columns={x: "x", y: "y", series: "series", label: "label"})
+    data["y"] = data["y"].astype(float)
+    data = data[np.isfinite(data["y"])]
+    tooltip = [alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y, format=".4~g")]
+    tooltip += [alt.Tooltip("label:N", title=label)] if label else []
+    base = alt.Chart(data, width=width, height=height).encode(
+        x=alt.X("x:Q").axis(title=x, grid=False, tickCount=4, domain=False, format="~s").scale(nice=False),
+        y=alt.Y("y:Q").axis(title=None, grid=False, tickCount=3, domain=False).scale(zero=False),
+    )
+    if series:
+        order = list(dict.fromkeys(data["series"]))
+        base = base.encode(color=alt.Color("series:N").sort(order).legend(None))
+    line = base.mark_line(strokeWidth=1.6)
+    points = base.mark_circle(size=120, opacity=0).encode(tooltip=tooltip)
+    last = data.loc[data.groupby("series", sort=False)["x"].idxmax()] if series else data.loc[[data["x"].idxmax()]]
+    figures = last["y"].map(lambda number_: format(number_, number).replace("-", "−"))
+    last = last.assign(end=last["series"].astype(str) + "  " + figures if series else figures)
+    ends = alt.Chart(last).mark_text(align="left", dx=6, fontSize=11, color=INK).encode(x="x:Q", y="y:Q", text="end:N")
+    return _plain(alt.layer(line, points, ends))
+
+
+def _columns(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
+    missing = [name for name in names if name not in frame]
+    if missing:
+        raise ValueError(f"The table has no column {', '.join(missing)}; it has {', '.join(map(str, frame))}.")
+    if frame.empty:
+        raise ValueError("The table has no rows, so there is nothing to draw.")
+    return frame[list(dict.fromkeys(names))].copy()
+
+
+def _share(field: str) -> alt.Color:
+    """The theme's sequential colours, from 0 to 1."""
+    return alt.Color(f"{field}:Q").scale(domain=[0, 1]).legend(None)
+
+
+def _signed(field: str, limit: float) -> alt.Color:
+    """The theme's diverging colours around zero."""
+    return alt.Color(f"{field}:Q").scale(domain=[-limit or -1, limit or 1], domainMid=0).legend(None)
+
+
+def _plain(chart: alt.TopLevelMixin) -> alt.TopLevelMixin:
+    """No frame, no grid."""
+    return chart.configure_view(stroke=None).configure_axis(grid=False)
