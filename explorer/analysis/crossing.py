@@ -75,9 +75,7 @@ def effects(model: Transformer, source: Tensor, target: Tensor, keys: Sequence[i
             instead.append(found.argmax(-1))
             apart = model.encoder(source, everything(source, source) & others.unsqueeze(-2))
             unread.append(_of(probabilities(apart, without), predicted))
-    return Effects(
-        keys, predicted, _of(usual, predicted), torch.cat(hidden), torch.cat(unread), torch.cat(instead)
-    )
+    return Effects(keys, predicted, _of(usual, predicted), torch.cat(hidden), torch.cat(unread), torch.cat(instead))
 
 
 def _of(probabilities: Tensor, tokens: Tensor) -> Tensor:
@@ -99,8 +97,8 @@ class Verdict:
 
     Each row is one of three: `same`, where the token that is looked at most is also the one whose loss costs most;
     `other`, where another token costs most; `none`, where no single token costs more than `MATTERS`.
-    `row` and `key` are the pair that misleads most: the most weight on a word whose loss costs least ([BOS] and [EOS]
-    are no words). `needed` is the token that this row needs most, None where it needs none.
+    `row` and `key` are the pair that misleads most: the most weight on a word ([BOS] and [EOS] are none) whose loss
+    does not cost as much. `needed` is the token that this row needs most, None where it needs none.
     """
 
     same: int
@@ -125,7 +123,7 @@ def verdict(weights: Tensor, found: Effects, source: Tensor) -> Verdict:
     most, needed = loss.max(-1)
     needy = most > MATTERS
     same = needy & (needed == weights.argmax(-1))
-    idle = weights * (1 - loss / found.probability.unsqueeze(-1)).clamp(0, 1) * _words(source)
+    idle = weights * (loss <= MATTERS) * _words(source)
     row, key = divmod(int(idle.argmax()), idle.shape[-1])
     return Verdict(
         same=int(same.sum()),
