@@ -5,9 +5,11 @@ import math
 import pytest
 import torch
 
+from explorer import checkpoints
 from explorer.analysis import attention
 from explorer.analysis.stream import last_stack, position, stages, sublayers
-from explorer.config import Config
+from explorer.config import BOS, Config
+from explorer.tokens import Tokenizer
 from explorer.trace import trace
 from tests.small import GRID, KINDS, model, named, recorded
 
@@ -129,3 +131,19 @@ def test_the_products_add_up_to_the_raw_score():
     found = attention.products(seen, FIRST, 1, 3, 2)
     assert len(found) == 8
     assert sum(one.product for one in found) == pytest.approx(float(seen[f"{FIRST}.raw_scores"].tensor[1, 3, 2]))
+
+
+@pytest.mark.parametrize("name", [name for name in checkpoints.available() if not name.startswith("encoder-decoder")])
+def test_the_heads_of_the_models_that_ship_do_different_things(name):
+    shipped, tokenizer = checkpoints.load(name), Tokenizer.load(checkpoints.TOKENIZER)
+    ids = torch.tensor([BOS, *(token.id for token in tokenizer.encode("The boy gave the dog a ball and the dog ran."))])
+    seen = trace(shipped, *((ids, None) if shipped.config.architecture == "encoder" else (None, ids)))
+    found = attention.measures(seen)
+    assert len(found) == 16
+    for measure in ("previous", "first", "spread"):
+        values = [getattr(one, measure) for one in found]
+        assert max(values) - min(values) > 0.15, measure
+    for path in attention.attentions(seen):
+        for head in range(4):
+            unscaled, scaled = attention.saturation(seen, path, head)
+            assert unscaled.spread < scaled.spread and unscaled.largest > scaled.largest

@@ -23,6 +23,8 @@ def test_the_parts_add_up_to_the_logit(config):
         assert found.logit == float(logits[place, token])
         difference = attribution.attribute(seen, place, token, against=11)
         assert abs(difference.total - float(logits[place, token] - logits[place, 11])) < 1e-9
+        above = attribution.attribute(seen, place, token, against="mean")
+        assert abs(above.total - float(logits[place, token] - logits[place].mean())) < 1e-9
 
 
 @pytest.mark.parametrize("name", checkpoints.available())

@@ -8,6 +8,7 @@ import torch
 from explorer import checkpoints
 from explorer.analysis import embedding
 from explorer.config import Config
+from explorer.tokens import Tokenizer
 from explorer.trace import trace
 from explorer.transformer import sinusoids
 from tests.small import GRID, KINDS, model, named, recorded, texts
@@ -112,3 +113,18 @@ def test_the_same_weights_serve_three_tokens_and_two_hundred(name):
         source, target = (ids if stack in shipped.config.stacks else None for stack in ("encoder", "decoder"))
         assert trace(shipped, source, target)["logits"].tensor.shape == (length, shipped.config.vocabulary)
     assert sum(count.parameters for count in embedding.parameters(shipped)) == before
+
+
+@pytest.mark.parametrize("name", [name for name in checkpoints.available() if not name.startswith("encoder-decoder")])
+def test_words_of_like_meaning_lie_close_in_the_models_that_ship(name):
+    """Spelt otherwise, used alike: animals beside a cat, places beside a park."""
+    table, tokenizer = checkpoints.load(name).embedding, Tokenizer.load(checkpoints.TOKENIZER)
+    for word, others in (
+        (" cat", (" dog", " mouse", " bird", " rabbit", " bear")),
+        (" park", (" garden", " beach", " kitchen", " school", " store")),
+    ):
+        (token,) = tokenizer.encode(word)
+        likely = {piece.id for other in others for piece in tokenizer.encode(other)}
+        found = embedding.nearest(table, token.id, 10)
+        assert len(likely & {neighbour.id for neighbour in found}) >= 2
+        assert found[0].cosine > 0.25

@@ -5,7 +5,8 @@ import torch
 
 from explorer import checkpoints
 from explorer.analysis import lens
-from explorer.config import Config
+from explorer.config import BOS, EOS, Config
+from explorer.tokens import Tokenizer
 from explorer.trace import trace
 from tests.small import GRID, model, named, recorded, texts
 
@@ -71,3 +72,21 @@ def test_the_lens_of_the_models_that_ship_ends_at_their_output(name):
     found = lens.lens(seen)
     assert torch.equal(found.logits[-1], seen["logits"].tensor[-1])
     assert torch.equal(lens.grid(seen).token[-1], seen["logits"].tensor.argmax(-1))
+
+
+@pytest.mark.parametrize("name", [name for name in checkpoints.available() if not name.startswith("encoder-decoder")])
+def test_the_prediction_of_the_models_that_ship_comes_about_through_depth(name):
+    """The token that is first in the end starts far back and moves to the front."""
+    shipped, tokenizer = checkpoints.load(name), Tokenizer.load(checkpoints.TOKENIZER)
+    if shipped.config.architecture == "encoder":
+        before, after = (tokenizer.encode(text) for text in ("The girl is playing in the", "."))
+        mask = tokenizer.encode(" [MASK]")
+        ids, place = [BOS, *(token.id for token in (*before, *mask, *after)), EOS], len(before) + 1
+        seen = trace(shipped, torch.tensor(ids), None)
+    else:
+        ids, place = [BOS, *(token.id for token in tokenizer.encode("Once upon a time there was a little"))], -1
+        seen = trace(shipped, None, torch.tensor(ids))
+    found = lens.lens(seen, place)
+    ranks = found.rank(found.final)
+    assert ranks[0] > 2 and ranks[-2] <= ranks[0] and ranks[-1] == 1
+    assert found.probabilities[-1, found.final] > 10 * found.probabilities[0, found.final]

@@ -11,6 +11,7 @@ only by way of cross-attention, so they have none of their own.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from torch import Tensor
 
@@ -18,6 +19,8 @@ from explorer import glossary
 from explorer.analysis.attention import contributions
 from explorer.analysis.stream import last_stack, parameter, position, sublayers
 from explorer.trace import Trace
+
+Against = int | Literal["mean"] | None
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Attribution:
-    """The parts of one token's logit at one position (less another token's where one was named), and the logit."""
+    """The parts of one token's logit at one position (less what it was compared with), and the logit."""
 
     position: int
     token: int
-    against: int | None
+    against: Against
     parts: tuple[Part, ...]
     logit: float
 
@@ -51,10 +54,11 @@ class Attribution:
         return sum(part.value for part in self.parts)
 
 
-def attribute(trace: Trace, place: int, token: int, against: int | None = None) -> Attribution:
+def attribute(trace: Trace, place: int, token: int, against: Against = None) -> Attribution:
     """The direct contributions to the logit of `token` at a position, the norms' scales frozen.
 
-    With `against`, to the difference from that token's logit. Raises ValueError for a position beyond the text.
+    With `against`, to the difference from another token's logit or from the `mean` of all: what raises every logit
+    alike changes no probability, and is left out so. Raises ValueError for a position beyond the text.
     """
     place = position(trace, place)
     stack = last_stack(trace)
@@ -84,19 +88,19 @@ def attribute(trace: Trace, place: int, token: int, against: int | None = None) 
         add("norm_bias", bias, parameter(trace, bias), f"{stack}.norm.output")
 
     logits = trace["logits"].tensor[place]
-    logit = float(logits[token] - (0 if against is None else logits[against]))
+    logit = float(logits[token] if against is None else logits[token] - _compared(logits, against))
     if trace.edits:
         parts.append(Part("edit", "logits", None, None, logit - sum(part.value for part in parts)))
     return Attribution(place, token, against, tuple(parts), logit)
 
 
-def directions(trace: Trace, place: int, token: int, against: int | None = None) -> dict[str, Tensor]:
+def directions(trace: Trace, place: int, token: int, against: Against = None) -> dict[str, Tensor]:
     """The direction, [d_model], along which a vector added to the stream pushes the logit, for each place to add it.
 
     Keys are paths: the embedding's output, each residual sum, and the output of each norm after a sum and of the last.
     """
     table = parameter(trace, glossary.inputs("logits", trace)["table"])
-    direction = table[token] if against is None else table[token] - table[against]
+    direction = table[token] if against is None else table[token] - _compared(table, against)
     stack = last_stack(trace)
     found = {}
     if f"{stack}.norm.output" in trace:
@@ -111,7 +115,7 @@ def directions(trace: Trace, place: int, token: int, against: int | None = None)
     return found
 
 
-def neurons(trace: Trace, path: str, place: int, token: int, against: int | None = None) -> Tensor:
+def neurons(trace: Trace, path: str, place: int, token: int, against: Against = None) -> Tensor:
     """What each neuron of the feed-forward layer at `path` adds to the logit, [d_ff].
 
     With the part of W_2's bias (`feed_forward_bias`) they add up to the layer's part. Zero for a layer of a stack that
@@ -125,10 +129,15 @@ def neurons(trace: Trace, path: str, place: int, token: int, against: int | None
     return trace[f"{path}.activated"].tensor[place] * (back @ columns)
 
 
-def feed_forward_bias(trace: Trace, path: str, place: int, token: int, against: int | None = None) -> float:
+def feed_forward_bias(trace: Trace, path: str, place: int, token: int, against: Against = None) -> float:
     """What the bias of W_2 adds to the logit."""
     back = directions(trace, position(trace, place), token, against)
     return float(parameter(trace, f"{path}.w_2.bias") @ back[f"{path}_residual.sum"])
+
+
+def _compared(rows: Tensor, against: int | Literal["mean"]) -> Tensor:
+    """The row of the token to compare with, or the mean of all rows."""
+    return rows.mean(0) if against == "mean" else rows[against]
 
 
 def _through(trace: Trace, norm: str, place: int, direction: Tensor) -> Tensor:

@@ -27,7 +27,7 @@ Rule = Literal["alike", "distance", "embeddings", "learned"]
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 INSTALLED = RULES[:-1]  # the rules that can take the place of the learned weights
-LOOK_ALIKE = 0.5  # two tokens look alike from this cosine of their embeddings on
+LOOK_ALIKE = 0.4  # two tokens look alike from this cosine of their embeddings on
 
 
 def weights(trace: Trace, path: str, rule: Rule) -> Tensor:
@@ -94,8 +94,8 @@ def ladder(trace: Trace, path: str) -> list[Rung]:
     allowed = trace[f"{path}.allowed"].tensor
     crossing = not path.endswith("self_attention")
     own = torch.zeros_like(allowed) if crossing else torch.eye(len(query), dtype=torch.bool)
-    alike = functional.cosine_similarity(query.unsqueeze(1), key.unsqueeze(0), dim=-1) >= LOOK_ALIKE
-    alike = alike & ~own & allowed
+    cosine = functional.normalize(query, dim=-1) @ functional.normalize(key, dim=-1).mT
+    alike = (cosine >= LOOK_ALIKE) & ~own & allowed
     rungs = []
     for rule in RULES:
         made = weights(trace, path, rule)
