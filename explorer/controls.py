@@ -21,7 +21,12 @@ from explorer.words import LANGUAGES, Words, verbatim
 if TYPE_CHECKING:
     from explorer.analysis.generation import Generated
 
-PAGES = (("overview", "pass"), ("start", "pass"), ("values", "every"))  # files and groups, in the order of the navigation
+PAGES = (  # files and groups, in the order of the navigation
+    ("overview", "pass"),
+    ("start", "pass"),
+    ("embedding", "pass"),
+    ("values", "every"),
+)
 MAX_CHARACTERS = 20_000  # of a text that is cut into tokens at all: far more than the tokens that a model reads
 FIRST_TEXT = {
     "en": "The cat sat on the mat because it was tired.",
@@ -228,9 +233,9 @@ def open_value(path: str, index: Sequence[int] | None = None) -> None:
     st.session_state.go = "values"
 
 
-def cell(shape: Sequence[int]) -> tuple[int, ...] | None:
-    """The cell that the reader chose (option `c`), where a value of this shape has it."""
-    asked = option("c").split(",")
+def cell(shape: Sequence[int], name: str = "c") -> tuple[int, ...] | None:
+    """The cell that the reader chose (an option), where a value of this shape has it."""
+    asked = option(name).split(",")
     if len(asked) != len(shape) or not all(at.isdecimal() and len(at) < 10 for at in asked):
         return None
     index = tuple(map(int, asked))
@@ -249,6 +254,34 @@ def examples() -> None:
         st.markdown(f":gray[{words('start.examples')}]", width="content")
         for number, text in enumerate(EXAMPLES[choices().architecture]):
             st.button(verbatim(text), key=f"example {number}", type="tertiary", on_click=choose, kwargs={"text": text})
+
+
+def pick_option(name: str, offered: Sequence[str], written: Callable[[str], str], usual: str, label: str = "") -> str:
+    """A segmented control for a page's option (see `option`), which it returns."""
+    key = f"option {name}"
+    _show(key, option(name, usual, offered))
+    st.segmented_control(
+        label or name,
+        offered,
+        key=key,
+        format_func=written,
+        required=True,
+        label_visibility="visible" if label else "collapsed",
+        on_change=lambda: set_option(name, st.session_state[key]),
+    )
+    return st.session_state[key]
+
+
+def look_for(sentences: Sequence[tuple[str, str]]) -> None:
+    """Ready sentences, each with what to look for in it, which is said once the sentence is on the screen."""
+    words = Words(choices().language)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="examples"):
+        st.markdown(f":gray[{words('look_for')}]", width="content")
+        for number, (text, _) in enumerate(sentences):
+            st.button(verbatim(text), key=f"look {number}", type="tertiary", on_click=choose, kwargs={"text": text})
+    for text, point in sentences:
+        if text == choices().text:
+            st.markdown(f":violet-background[{words('look_for.now')}] {point}")
 
 
 def sidebar(words: Words) -> None:

@@ -11,12 +11,14 @@ import streamlit as st
 
 from explorer import checkpoints
 from explorer.config import BOS, Config
-from explorer.tokens import Tokenizer
+from explorer.tokens import Token, Tokenizer
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from explorer.analysis.generation import Generated
+    from explorer.analysis.length import Stretch
+    from explorer.analysis.memory import Firing
     from explorer.analysis.proof import Proof, Reference
     from explorer.trace import Trace, Value
     from explorer.transformer import Transformer
@@ -86,12 +88,58 @@ def run(name: str, source: Ids, target: Ids) -> Pass:
     return Pass(model(name), *read, trace(model(name), *read))
 
 
+@st.cache_resource(show_spinner=False, max_entries=12)
+def edited(name: str, source: Ids, target: Ids, changes: str) -> Pass:
+    """The pass with the changes that a text names (see analysis.edits) made to it. Raises ValueError for others."""
+    from explorer.analysis import edits
+    from explorer.trace import trace
+
+    plain = run(name, source, target)
+    made = edits.install(edits.read(changes), plain.config)
+    return Pass(plain.model, plain.source, plain.target, trace(plain.model, plain.source, plain.target, made))
+
+
+@st.cache_resource(show_spinner=False, max_entries=12)
+def firing(name: str, path: str) -> "tuple[Firing, list[tuple[str, list[Token]]]]":
+    """What a feed-forward layer's neurons do over the bundled sentences, each with the tokens that the layer saw."""
+    from explorer.analysis import memory
+
+    made, read = model(name), tokenizer()
+    english, korean = (memory.sentences(language) for language in memory.LANGUAGES)
+    if made.config.architecture == "encoder-decoder":
+        pairs = [
+            (read.encoder_input(one), read.decoder_input(other)) for one, other in zip(english, korean, strict=True)
+        ]
+    elif made.config.architecture == "encoder":
+        pairs = [(read.encoder_input(text), None) for text in (*english, *korean)]
+    else:
+        pairs = [(None, read.decoder_input(text)) for text in (*english, *korean)]
+    side = 0 if path.startswith("encoder") else 1
+    texts = korean if made.config.architecture == "encoder-decoder" and side else (*english, *korean)
+    ids = [tuple(tokens and [token.id for token in tokens] for tokens in pair) for pair in pairs]
+    seen = [(text, pair[side]) for text, pair in zip(texts, pairs, strict=False)]
+    return memory.firing(made, ids, path), seen
+
+
 @st.cache_resource(show_spinner=False, max_entries=24)
 def sizes(name: str) -> dict[str, int]:
     """How many parameters each part of a model has."""
     from explorer.analysis.sizes import parameters
 
     return parameters(model(name))
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def far(name: str) -> "list[Stretch]":
+    """A model's loss at places farther and farther on (see analysis.length.losses), on the bundled sentences."""
+    from explorer.analysis.length import losses
+    from explorer.analysis.memory import sentences
+
+    texts = [
+        [[token.id for token in tokenizer().encode(f"{' ' * (i > 0)}{text}")] for i, text in enumerate(sentences(of))]
+        for of in ("en", "ko")
+    ]
+    return losses(model(name), *texts)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)

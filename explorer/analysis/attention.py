@@ -4,13 +4,14 @@ An attention is named by its module's path, `decoder.layers.0.self_attention`.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from explorer import glossary
-from explorer.analysis.stream import parameter, sublayers
+from explorer.analysis.stream import parameter, read_by, sublayers
 from explorer.trace import Trace
 
 RANDOM_WIDTHS = (16, 32, 64, 128)
@@ -239,3 +240,44 @@ def products(trace: Trace, path: str, head: int, query: int, key: int) -> list[P
     q, k = trace[f"{path}.queries"].tensor[head, query], trace[f"{path}.keys"].tensor[head, key]
     pairs = zip(q.tolist(), k.tolist(), (q * k).tolist(), strict=True)
     return [Product(place, *numbers) for place, numbers in enumerate(pairs)]
+
+
+def received(trace: Trace, path: str) -> Tensor:
+    """The weight that each key is given, [head, key], on average over the queries that may look at it."""
+    weights, allowed = trace[f"{path}.weights"].tensor, trace[f"{path}.allowed"].tensor
+    return weights.sum(-2) / allowed.sum(-2).clamp(min=1)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the heads of an attention give to some keys: `share`, [head], and `chance`, if all weights were alike."""
+
+    share: Tensor
+    chance: float
+
+
+def on_keys(trace: Trace, path: str, places: Sequence[int]) -> Asked | None:
+    """The weight on the keys at some places, averaged over the queries that may look at one of them and at another.
+
+    None where there is no such query. Raises IndexError for a place that the text does not have.
+    """
+    weights, allowed = trace[f"{path}.weights"].tensor, trace[f"{path}.allowed"].tensor
+    asked = torch.zeros(allowed.shape[-1], dtype=torch.bool)
+    asked[list(places)] = True
+    able = (asked & allowed).any(-1) & (~asked & allowed).any(-1)
+    if not able.any():
+        return None
+    share = (weights * (asked & allowed)).sum(-1)[:, able].mean(-1)
+    chance = ((asked & allowed).sum(-1) / allowed.sum(-1))[able].mean()
+    return Asked(share, float(chance))
+
+
+def sliced_query(trace: Trace, path: str, head: int, query: int) -> Tensor:
+    """What a head's query would be if the head read only its own slice of the vector, [d_k], bias included.
+
+    The slice has the width of a head. Heads do not work so: each reads the whole vector (compare `queries`).
+    """
+    queries = trace[f"{path}.queries"].tensor
+    own = slice(head * queries.shape[-1], (head + 1) * queries.shape[-1])
+    x = trace[read_by(trace, f"{path}.queries")].tensor[query]
+    return parameter(trace, f"{path}.w_q.weight")[own, own] @ x[own] + parameter(trace, f"{path}.w_q.bias")[own]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from explorer.analysis.stream import Stage, last_stack, stages
+from explorer.analysis.stream import Stage, last_stack, position, stages
 from explorer.config import SPECIAL_TOKENS, Config
 from explorer.trace import Trace
 from explorer.transformer import Transformer, sinusoids
@@ -150,3 +150,14 @@ def growth(model: Transformer, lengths: Sequence[int]) -> list[Growth]:
 def attentions(config: Config) -> int:
     """How many attentions the model has: one a layer, and another in each layer that looks at another stack."""
     return config.layers * (len(config.stacks) + (len(config.stacks) > 1))
+
+
+def alike(trace: Trace, first: int, second: int, stack: str | None = None) -> list[float]:
+    """The cosine between two positions' vectors at each stage of the stream: how context draws them apart or together.
+
+    Raises ValueError, with both numbers, for a position that the text does not have.
+    """
+    stack = stack or last_stack(trace)
+    one, other = position(trace, first, stack), position(trace, second, stack)
+    vectors = [trace[stage.path].tensor for stage in stages(trace, stack)]
+    return [float(functional.cosine_similarity(x[one], x[other], dim=0)) for x in vectors]

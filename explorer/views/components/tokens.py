@@ -22,11 +22,12 @@ _component = st.components.v2.component(
 
 @dataclass(frozen=True)
 class Bar:
-    """A predicted token and its probability; no token stands for all others together."""
+    """A token and its share, such as a probability; no token stands for all others together."""
 
     token: Token | None
     share: float
     name: str = ""  # what stands in place of the chip where there is no token
+    said: str = ""  # what stands at the end of the bar; otherwise the share in per cent
 
 
 def chip(token: Token) -> dict:
@@ -70,11 +71,11 @@ def strip(
 
 
 def bars(rows: Sequence[Bar], *, name: str, key: str) -> None:
-    """Draw predicted tokens, the likeliest first, as bars with their probabilities at the end."""
+    """Draw tokens, the first in accent, as bars with their probabilities, or what they say instead, at the end."""
     data = {
         "name": name,
         "bars": [
-            {"chip": row.token and chip(row.token), "name": row.name, "share": row.share, "said": percent(row.share)}
+            {"chip": row.token and chip(row.token), "name": row.name, "share": row.share, "said": row.said or percent(row.share)}
             for row in rows
         ],
     }

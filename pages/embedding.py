@@ -1,0 +1,225 @@
+"""How a token's number becomes the vector that enters the stream, and what context makes of it."""
+
+import streamlit as st
+
+from explorer import controls, glossary, passes
+from explorer.analysis import embedding, limits, memory
+from explorer.config import MAX_TOKENS
+from explorer.trace import Value
+from explorer.transformer import sinusoids
+from explorer.views import embedding as charts
+from explorer.views.components.arithmetic import arithmetic_panel
+from explorer.views.components.matrix import matrix
+from explorer.views.components.tokens import Bar, bars, strip
+from explorer.words import verbatim
+
+MANY = 60  # tokens in a row before the row gets a window of its own
+READY = {
+    "en": ("The cat saw the dog and the dog saw the cat.", "Lily was happy. Tom was sad.", "no no no no no no no no"),
+    "ko": ("고양이가 개를 보고 개가 고양이를 봤어요.", "엄마가 사과를 먹었어요.", "네 네 네 네 네 네 네 네"),
+}
+
+controls.within_frame()
+
+words = controls.words()
+prose = words.prose("embedding")
+language = "en" if controls.choices().architecture == "encoder-decoder" else words.language
+controls.look_for([(text, prose[f"look {i}"]) for i, text in enumerate(READY[language], 1)])
+view = controls.current()
+trace, config = view.trace, view.config
+
+# Which text, and which token of it
+
+stack = view.stack
+if len(config.stacks) > 1:
+    stack = controls.pick_option("side", config.stacks, lambda name: words(f"side.{name}"), view.stack)
+tokens = view.tokens[stack]
+place = view.focus
+if stack != view.stack:
+    asked = controls.option("from", "1")
+    place = min(int(asked), len(tokens) - 1) if asked.isdecimal() and len(asked) < 6 else 0
+
+
+def look_at(position: int) -> None:
+    if stack == view.stack:
+        controls.choose(focus=position)
+    else:
+        controls.set_option("from", str(position))
+
+
+with st.container(height=168 if len(tokens) > MANY else "content", border=False):
+    strip(
+        tokens,
+        name=words("start.tokens.alt", n=len(tokens)),
+        key=f"tokens {stack}",
+        focus=place,
+        on_pick=look_at,
+        hint=words("embedding.follow"),
+    )
+st.markdown(prose["ids"])
+
+# The four steps for one token
+
+STEPS = ("tokens", "scaled", "positions", "output")
+paths = {name: f"{stack}.embedding.{name}" for name in STEPS}
+cell = controls.option("cell").split(",")  # the step that was clicked, and the dimension
+step, dimension = (cell[0], int(cell[1])) if len(cell) == 2 and cell[0] in STEPS and cell[1].isdecimal() else ("", 0)
+step = step if dimension < config.d_model else ""
+
+
+def clicked(name: str, key: str) -> None:
+    chosen = st.session_state[key]["cell"]
+    controls.set_option("cell", f"{name},{chosen[-1]}" if chosen else "")
+    if chosen and len(chosen) > 1:
+        look_at(chosen[0])
+
+
+token = verbatim(tokens[place].label)
+st.subheader(words("embedding.steps", token=token), anchor=False)
+scale = limits.limit(trace, paths["output"])
+told, drawn = st.columns([4, 9], gap="large")
+with drawn:
+    for number, name in enumerate(STEPS):
+        value = trace[paths[name]]
+        entry = glossary.entry(paths[name], trace)
+        with st.container(horizontal=True, horizontal_alignment="distribute", key=f"step-{name}"):
+            st.markdown(f"**{number + 1}**&ensp;{entry.name[words.language]}&emsp;${entry.formula}$", width="content")
+            length = f"{float(value.tensor[place].norm()):.2f}"
+            st.markdown(f":gray[{words('embedding.length_of', length=length)}]", width="content")
+        key = f"row {stack} {name}"
+        st.session_state[key] = {"cell": [dimension] if step == name else None}
+        matrix(
+            Value(value.tensor[place], ("d_model",)),
+            name=entry.name[words.language],
+            path=paths[name],
+            part=(place,),
+            key=key,
+            limit=scale,
+            legend=name == STEPS[-1],
+            language=words.language,
+            on_choose=lambda name=name, key=key: clicked(name, key),
+        )
+told.markdown(prose["steps"])
+if step:
+    arithmetic_panel(view, paths[step], (place, dimension), key="embedding", on_open=controls.open_value)
+
+# Positions
+
+st.subheader(words("embedding.positions"), anchor=False)
+told, drawn = st.columns([4, 9], gap="large")
+with drawn:
+    key = f"plate {stack}"
+    st.session_state[key] = {"cell": [place, dimension] if step == "positions" else None}
+    matrix(
+        trace[paths["positions"]],
+        name=glossary.entry(paths["positions"], trace).name[words.language],
+        path=paths["positions"],
+        key=key,
+        rows=tokens,
+        focus=place,
+        limit=1.0,
+        language=words.language,
+        on_choose=lambda: clicked("positions", key),
+    )
+    waves = embedding.waves(config.d_model)
+    seen = dimension if step else 8
+    one, other = st.columns([3, 2], gap="medium")
+    with one:
+        ahead = sinusoids(MAX_TOKENS, config.d_model)[:, seen].tolist()
+        wavelength = f"{waves[seen // 2].wavelength:,.1f}"
+        kind = words("embedding.cosine" if seen % 2 else "embedding.sine")
+        st.markdown(words("embedding.wave", n=seen, kind=kind, tokens=wavelength))
+        st.altair_chart(charts.wave(ahead, len(tokens), place, words), width="stretch", key="wave")
+    with other:
+        st.markdown(words("embedding.wavelengths", n=len(waves)))
+        lengths = [wave.wavelength for wave in waves]
+        st.altair_chart(charts.wavelengths(lengths, seen // 2, words), width="stretch", key="wavelengths")
+told.markdown(prose["positions"])
+told.latex(glossary.entry(paths["positions"], trace).cell)
+
+# Nearest tokens, and the map
+
+near, flat = st.columns([4, 9], gap="large")
+with near:
+    st.subheader(words("embedding.nearest", token=token), anchor=False)
+    table = view.run.model.embedding.detach()
+    found = embedding.nearest(table, tokens[place].id)
+    bars(
+        [Bar(view.token(one.id), max(0.0, one.cosine), said=f"{one.cosine:.2f}".replace("-", "−")) for one in found],
+        name=words("embedding.nearest", token=tokens[place].label),
+        key="nearest",
+    )
+    st.markdown(prose["nearest"])
+
+with flat:
+    st.subheader(words("embedding.map"), anchor=False)
+    plane = embedding.plane(trace, stack)
+    ends = [0] + [i for i, stage in enumerate(plane.stages) if stage.kind == "feed_forward"]
+    names = {
+        str(i): words("embedding.entrance") if not i else words("embedding.after", n=i - 1) for i in range(len(ends))
+    }
+    if controls.option("stage").isdecimal() and int(controls.option("stage")) >= len(ends):
+        controls.set_option("stage", str(len(ends) - 1))  # the last layer of a model with more
+    stage = int(controls.pick_option("stage", list(names), names.get, str(len(ends) - 1)))
+    same = [i for i, other in enumerate(tokens) if other.id == tokens[place].id and i != place]
+
+    def picked() -> None:
+        chosen = st.session_state["map"]["selection"]["pick"]
+        if chosen:
+            look_at(int(chosen[0]["position"]))
+
+    st.altair_chart(
+        charts.plane(plane.points, [token.label for token in tokens], ends[stage], place, same, words),
+        width="stretch",
+        key="map",
+        on_select=picked,
+        selection_mode="pick",
+    )
+    share = f"{sum(plane.explained):.0%}"
+    said = [words("embedding.explained", share=share)]
+    if len(tokens) > charts.WRITTEN:
+        said.append(words("embedding.unwritten", n=len(tokens)))
+    st.caption(" ".join(said))
+    if same:
+        alike = embedding.alike(trace, place, same[0], stack)
+        numbers = [f"{alike[at]:.2f}".replace("-", "−") for at in ends]
+        st.markdown(words("embedding.twice", token=token, one=place, other=same[0], first=numbers[0], last=numbers[-1]))
+    st.markdown(prose["map"])
+
+# Length
+
+st.subheader(words("embedding.length"), anchor=False)
+told, drawn = st.columns([4, 9], gap="large")
+told.markdown(prose["length"])
+with drawn:
+    lengths = sorted({3, len(tokens), 200})
+    st.html(charts.squares(lengths, words))
+    growth = embedding.growth(view.run.model, lengths)
+    head = [words("tokens", n=one.length) for one in growth]
+    rows = [
+        [words("embedding.grows.parameters"), *[f"{one.parameters:,}" for one in growth]],
+        [words("embedding.grows.stream"), *[f"{one.stream:,}" for one in growth]],
+        [words("embedding.grows.scores"), *[f"{one.scores:,}" for one in growth]],
+        [words("embedding.grows.all"), *[f"{one.all_scores:,}" for one in growth]],
+    ]
+    lines = [f"| {' | '.join(['&nbsp;', *head])} |", f"|{'---|' + '--:|' * len(head)}"]
+    st.markdown("\n".join([*lines, *[f"| {' | '.join(row)} |" for row in rows]]))
+    parts = [f"{words(f'card.part.{part}')} **{n:,}**" for part, n in passes.sizes(view.choices.model).items()]
+    st.markdown(f":gray[{words('embedding.parts')}] {' · '.join(parts)}")
+
+st.subheader(words("embedding.beyond"), anchor=False)
+told, drawn = st.columns([4, 9], gap="large")
+pairs = len(config.stacks) > 1
+told.markdown(prose["beyond encoder-decoder" if pairs else "beyond"].format(english=len(memory.sentences("en"))))
+with drawn:
+    if controls.option("far") != "1":
+        st.button(words("embedding.measure"), on_click=controls.set_option, args=("far", "1"))
+    else:
+        with st.spinner(words("embedding.measuring")):
+            measured = passes.far(view.choices.model)
+        rows = [(one.first, one.last, one.loss) for one in measured]
+        st.markdown(words("embedding.far"))
+        st.altair_chart(charts.losses(rows, None if pairs else MAX_TOKENS, words), width="stretch", key="far")
+
+st.subheader(words("references"), anchor=False)
+st.markdown(prose["references"])
