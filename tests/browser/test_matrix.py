@@ -70,7 +70,10 @@ def test_every_number_of_a_grouped_matrix_can_be_reached(page, address):
     for _ in range(24):
         page.keyboard.press("ArrowDown")
     page.get_by_text(re.compile(r"weights \(0, 24, \d+\)")).wait_for()
-    assert weights.get_by_text("query 12 to 35").count() == 1
+    weights.get_by_text("query 12 to 35").wait_for()
+    page.locator(".tip.on").get_by_text("weights[0, 24,").wait_for()
+    page.keyboard.press("ArrowDown")
+    page.locator(".tip.on").get_by_text("weights[0, 25,").wait_for()
 
 
 def test_lines_isolate_a_token(page, address):

@@ -123,8 +123,12 @@ class Matrix {
     this.style = document.createElement("style");
     this.stage.append(this.canvas, this.words, this.rings);
     parent.append(this.style, this.stage, this.tip, this.live);
-    this.stage.addEventListener("pointermove", (event) => event.pointerType === "touch" || this.point(this.hit(event)));
-    this.stage.addEventListener("pointerleave", () => this.point(null));
+    this.stage.addEventListener("pointermove", (event) => {
+      if (event.pointerType === "touch") return;
+      this.pointer = { clientX: event.clientX, clientY: event.clientY };
+      this.point(this.hit(event));
+    });
+    this.stage.addEventListener("pointerleave", () => { this.pointer = null; this.point(null); });
     this.stage.addEventListener("click", (event) => {
       const hit = this.hit(event);
       if (hit) { this.point(hit, true); this.choose(hit); }
@@ -242,8 +246,18 @@ class Matrix {
     this.hatch = this.pattern(context, scale);
     for (const place of this.places) if (place.numbers) this.paint(context, place);
     for (const paint of this.late) paint(context);
-    this.ring();
+    this.follow();
     this.stage.dataset.painted = Number(this.stage.dataset.painted ?? 0) + 1;
+  }
+
+  /** After a new layout or new numbers: what is pointed at now, if it is still there. */
+  follow() {
+    const shape = this.o.shape, now = this.next ?? this.over, spoken = Boolean(this.next);
+    this.next = null;
+    this.over = null;
+    if (!now) return this.ring();
+    if (this.pointer && !spoken) return this.point(this.hit(this.pointer));
+    this.point(now.p < shape[0] && now.r < shape[1] && now.c < shape[2] ? this.seek(now.p, now.r, now.c) : null, spoken);
   }
 
   pattern(context, scale) {
@@ -641,12 +655,13 @@ class Matrix {
     if (event.key === "Enter" && this.over) { event.preventDefault(); this.choose(this.over); return; }
     if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    const shape = this.o.shape, near = this.o.near, now = this.over ?? this.chosen;
+    const shape = this.o.shape, near = this.o.near, now = this.next ?? this.over ?? this.chosen;
+    this.pointer = null;
     const start = near ? { p: near.p, r: near.top, c: near.left } : { p: 0, r: this.o.focus ?? 0, c: 0 };
     const [p, r, c] = now ? [now.p, now.r, now.c].map((at, i) => clamp(at + step[i], 0, shape[i] - 1)) : [start.p, start.r, start.c];
     const hit = this.seek(p, r, c);
     if (hit) this.point(hit, true);
-    else this.choose({ p, r, c }); // beyond the window: the server sends the one around it
+    else this.choose((this.next = { p, r, c })); // beyond the window: the server sends the one around it
   }
 }
 

@@ -59,7 +59,6 @@ WORDS = {
         "infinite": "∞",
         "alt": "{name}: {size}. Arrow keys walk the cells, Enter chooses one, Escape leaves.",
         "alt_lines": "{name}, as lines from queries to keys: {size}. Arrow keys walk the queries, Enter chooses one.",
-        "panels": "{n} × {axis}",
     },
     "ko": {
         "axes": {"position": "위치", "query": "쿼리", "key": "키", "head": "헤드", "vocabulary": "어휘"},
@@ -84,7 +83,6 @@ WORDS = {
         "infinite": "∞",
         "alt": "{name}: {size}. 화살표 키로 칸을 옮기고 Enter 키로 고르며 Esc 키로 나갑니다.",
         "alt_lines": "{name}, 쿼리에서 키로 잇는 선: {size}. 화살표 키로 쿼리를 옮기고 Enter 키로 고릅니다.",
-        "panels": "{axis} {n}",
     },
 }
 
@@ -117,8 +115,8 @@ def payload(
     `mask` (one bit for each cell of the grid, 1 = masked, for all panels or, if they differ, for each), `cells`
     (whole numbers, the masked ones left out, to be divided by 10^digits), `places` (which of its group's numbers a
     cell shows, row by row) and `window` (the whole numbers around the chosen cell, masked ones as the least of
-    their type). In mode `lines` there are `links` instead: panel, query, key and number of each weight of at least
-    `least`.
+    their type). In mode `lines` the cells are the weights of at least `least`, and `panel`, `row` and `column` say
+    where each stands.
 
     `limit` is where the colours end; by default the largest size in the value. `allowed`, [row, column] or
     [panel, row, column], is False where a cell is masked; minus infinity is masked by itself.
@@ -144,12 +142,10 @@ def payload(
     if len(masked) > 1 and (masked == masked[:1]).all():
         masked = masked[:1]
 
-    numbers = array.astype(np.float64)
-    finite = numbers[np.isfinite(numbers) & ~masked]
-    largest = float(np.abs(finite).max(initial=0))
+    numbers = array if array.dtype.kind == "f" else array.astype(np.float64)
+    largest = float(np.abs(numbers).max(where=np.isfinite(numbers) & ~masked, initial=0))
     digits = _digits(largest, whole=array.dtype.kind != "f")
     kind = np.dtype("<i2" if largest * 10**digits < 2**15 - 4 else "<i4")
-    whole = _whole(numbers, digits, kind)
 
     header = {
         "shape": [panels, height, width],
@@ -167,13 +163,13 @@ def payload(
         "mode": mode,
     }
     if mode == "lines":
-        return _lines(header, numbers, whole, masked, least)
-    return _map(header, whole, masked, kind)
+        return _lines(header, numbers, masked, kind, least)
+    return _map(header, numbers, masked, kind)
 
 
 def _panels(value: Value) -> tuple[np.ndarray, list[str]]:
-    """A value as [panel, row, column], with the three axes' names ("" where there is none)."""
-    array, names = value.tensor.detach().cpu().numpy(), list(value.axes)
+    """A value as [panel, row, column], with the three axes' names ("" where there is none, or but one place)."""
+    array, names = value.tensor.detach().cpu().numpy(), ["" if axis == "1" else axis for axis in value.axes]
     if array.ndim == 1 and names[0] in ("position", "query", "key"):
         array, names = array[:, None], [*names, ""]
     elif array.ndim == 1:
@@ -203,7 +199,7 @@ def _whole(numbers: np.ndarray, digits: int, kind: np.dtype) -> np.ndarray:
     """Numbers as multiples of their last decimal; the type's ends stand for what is no finite number."""
     ends = np.iinfo(kind)
     with np.errstate(invalid="ignore"):
-        rounded = np.rint(numbers * 10.0**digits)
+        rounded = np.rint(numbers.astype(np.float64) * 10.0**digits)
     rounded = np.where(np.isneginf(numbers), ends.min, rounded)
     rounded = np.where(np.isnan(numbers), ends.min + 1, rounded)
     return np.where(np.isposinf(numbers), ends.max, np.clip(rounded, ends.min, ends.max)).astype(kind)
@@ -254,29 +250,28 @@ def _grouped(array: np.ndarray, down: int, across: int, fill) -> np.ndarray:
     return split.reshape(panels, tall, wide, down * across)
 
 
-def _map(header: dict, whole: np.ndarray, masked: np.ndarray, kind: np.dtype) -> tuple[dict, bytes]:
-    panels, height, width = whole.shape
+def _map(header: dict, numbers: np.ndarray, masked: np.ndarray, kind: np.dtype) -> tuple[dict, bytes]:
+    panels, height, width = numbers.shape
     attention = {"query", "key"} <= set(header["axes"])
     down, across = _groups(panels, height, width, kind.itemsize, 1 - float(masked.mean()), attention)
-    everywhere = np.broadcast_to(masked, whole.shape)
-    parts = {}
-    cells, hidden = whole, masked
+    parts, cells, hidden = {}, numbers, masked
     if down * across > 1:
         hidden = _grouped(masked, down, across, True).all(-1)
-        groups = _grouped(whole, down, across, 0)
-        size = np.where(_grouped(everywhere, down, across, True), -1, np.abs(groups.astype(np.int64)))
-        place = size.argmax(-1)
+        groups = _grouped(numbers, down, across, 0)
+        place = np.where(_grouped(masked, down, across, True), -1, np.abs(groups)).argmax(-1)
         cells = np.take_along_axis(groups, place[..., None], -1)[..., 0]
         parts["places"] = place.astype("u1" if down * across <= 256 else "<u2")
-        row, column = _middle(header, whole, everywhere)
+        row, column = _middle(header, numbers, masked)
         top, left = (max(0, min(at - WINDOW // 2, end - WINDOW)) for at, end in ((row, height), (column, width)))
         panel = header["chosen"][0] if header["chosen"] and header["axes"][0] else 0
-        exact = np.where(everywhere, np.iinfo(kind).min, whole)[panel, top : top + WINDOW, left : left + WINDOW]
+        near = np.s_[top : top + WINDOW, left : left + WINDOW]
+        exact = _whole(numbers[panel][near], header["digits"], kind)
+        exact[masked[panel if len(masked) > 1 else 0][near]] = np.iinfo(kind).min
         header["window"] = [panel, top, left, *exact.shape]
         parts["window"] = exact
     shown = ~np.broadcast_to(hidden, cells.shape)
     header["grid"], header["group"] = [panels, *cells.shape[1:]], [down, across]
-    parts["cells"] = cells[shown]
+    parts["cells"] = _whole(cells[shown], header["digits"], kind)
     if "places" in parts:
         parts["places"] = parts["places"][shown]
     if hidden.any():
@@ -285,7 +280,7 @@ def _map(header: dict, whole: np.ndarray, masked: np.ndarray, kind: np.dtype) ->
     return _pack(header, parts)
 
 
-def _middle(header: dict, whole: np.ndarray, masked: np.ndarray) -> tuple[int, int]:
+def _middle(header: dict, numbers: np.ndarray, masked: np.ndarray) -> tuple[int, int]:
     """Row and column around which all numbers are sent: the chosen cell, or the focus row's largest."""
     if header["chosen"]:
         cell = header["chosen"]
@@ -293,10 +288,10 @@ def _middle(header: dict, whole: np.ndarray, masked: np.ndarray) -> tuple[int, i
             return (0, cell[0]) if header["row_of_one"] else (cell[0], 0)
         return cell[-2], cell[-1]
     row = header["focus"] or 0
-    return row, int(np.where(masked[0, row], -1, np.abs(whole[0, row].astype(np.int64))).argmax())
+    return row, int(np.where(masked[0, row], -1, np.abs(numbers[0, row])).argmax())
 
 
-def _lines(header, numbers, whole, masked, least) -> tuple[dict, bytes]:
+def _lines(header: dict, numbers: np.ndarray, masked: np.ndarray, kind: np.dtype, least: float) -> tuple[dict, bytes]:
     sizes = np.where(np.broadcast_to(masked, numbers.shape), -1, np.nan_to_num(numbers))
     possible = int((sizes >= 0).sum())
     if (sizes >= least).sum() > LINKS:
@@ -305,9 +300,10 @@ def _lines(header, numbers, whole, masked, least) -> tuple[dict, bytes]:
     header |= {"least": least, "links": int(kept.sum()), "possible": possible, "group": [1, 1]}
     header["grid"] = header["shape"]
     panel, row, column = np.nonzero(kept)
+    cells = _whole(numbers[kept], header["digits"], kind)
     return _pack(
         header,
-        {"cells": whole[kept], "row": row.astype("<u2"), "column": column.astype("<u2"), "panel": panel.astype("u1")},
+        {"cells": cells, "row": row.astype("<u2"), "column": column.astype("<u2"), "panel": panel.astype("u1")},
     )
 
 
@@ -342,10 +338,7 @@ _script = st.components.v2.component("explorer_matrix_script", js=(_FOLDER / "ma
 _picture = st.components.v2.component(
     "explorer_matrix",
     js="""export default function (component) {
-  const meeting = (globalThis.explorerMatrix ??= Promise.withResolvers());
-  let leave, left = false;
-  meeting.promise.then((draw) => { if (!left) leave = draw(component); });
-  return () => { left = true; leave?.(); };
+  (globalThis.explorerMatrix ??= Promise.withResolvers()).promise.then((draw) => draw(component));
 }
 """,
 )
@@ -414,7 +407,6 @@ def matrix(
 
 
 def _sentence(header: dict, name: str, words: dict) -> str:
-    sides = [words["axes"].get(axis, axis) for axis in header["axes"]]
-    sizes = [f"{n} {side}" if side else str(n) for n, side in zip(header["shape"], sides, strict=True)]
-    size = " × ".join(sizes if header["axes"][0] else sizes[1:])
+    sides = zip(header["shape"], header["axes"], strict=True)
+    size = " × ".join(f"{n} {words['axes'].get(axis, axis)}" for n, axis in sides if axis)
     return words["alt" if header["mode"] == "map" else "alt_lines"].format(name=name, size=size)
