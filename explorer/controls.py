@@ -25,6 +25,7 @@ PAGES = (  # files and groups, in the order of the navigation
     ("overview", "pass"),
     ("start", "pass"),
     ("embedding", "pass"),
+    ("attention", "pass"),
     ("values", "every"),
 )
 MAX_CHARACTERS = 20_000  # of a text that is cut into tokens at all: far more than the tokens that a model reads
@@ -196,6 +197,12 @@ def choose(**chosen: object) -> None:
     if "text" in chosen:
         st.session_state.choices.focus, st.session_state.choices.cut = None, False
     st.session_state.changes = []
+
+
+def switch(architecture: str) -> None:
+    """Choose another architecture, and the nearest norm, heads, layer and head that it has. For callbacks."""
+    choose(architecture=architecture)
+    _model()
 
 
 def option(name: str, usual: str = "", offered: Sequence[str] | None = None) -> str:
