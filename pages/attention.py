@@ -1,0 +1,240 @@
+"""One attention, step by step: from vectors to queries, keys and values, to scores, weights, and a head's output."""
+
+import streamlit as st
+
+from explorer import controls, glossary
+from explorer.analysis import attention
+from explorer.analysis.limits import limit
+from explorer.trace import Value
+from explorer.views import saturation, terms
+from explorer.views.components.arithmetic import arithmetic_panel
+from explorer.views.components.matrix import matrix
+from explorer.views.components.steps import path_of, read_cell, steps, write_cell
+from explorer.words import verbatim
+
+READY = {
+    "en": ("The cat sat on the mat because it was tired.", "Tom has a red ball. Tom likes the red", "I did not buy the red car."),
+    "ko": ("고양이가 피곤해서 매트 위에 앉았다.", "나는 사과를 먹고 너는 사과를", "오늘은 비가 와서 집에 있었다."),
+}
+FORMULAS = ("queries", "keys", "values", "raw_scores", "scores", "masked_scores", "weights", "heads")
+
+controls.within_frame()
+
+words = controls.words()
+prose = words.prose("attention")
+language = "en" if controls.choices().architecture == "encoder-decoder" else words.language
+controls.look_for([(text, prose[f"look {i}"]) for i, text in enumerate(READY[language], 1)])
+view = controls.current()
+trace, config, head = view.trace, view.config, view.head
+
+# Which attention, which head, which query
+
+kinds = [f"{stack}.{kind}" for stack in config.stacks[::-1] for kind in ("self", "cross")]
+kinds = [kind for kind in kinds if f"{kind.replace('.', '.layers.0.')}_attention.weights" in trace]
+with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="which"):
+    kind = kinds[0]
+    if len(kinds) > 1:
+        kind = controls.pick_option(
+            "attention", kinds, lambda kind: words(f"attention.{kind}"), kind, words("attention.which")
+        )
+    st.session_state["attention head"] = head
+    st.segmented_control(
+        words("head"),
+        range(config.heads),
+        key="attention head",
+        required=True,
+        on_change=lambda: controls.choose(head=st.session_state["attention head"]),
+    )
+stack, _, name = kind.partition(".")
+crossing = name == "cross"
+path = f"{stack}.layers.{view.layer}.{name}_attention"
+asking, asked = view.tokens_of(f"{path}.weights", "query"), view.tokens_of(f"{path}.weights", "key")
+place = view.focus
+if stack != view.stack:
+    given = controls.option("from", "1")
+    place = min(int(given), len(asking) - 1) if given.isdecimal() and len(given) < 6 else 0
+
+
+def look_at(position: int) -> None:
+    if stack == view.stack:
+        controls.choose(focus=position)
+    else:
+        controls.set_option("from", str(position))
+
+
+# The table of steps, and one of its numbers
+
+weights = trace[f"{path}.weights"].tensor[head, place]
+strongest = int(weights.argmax())
+chosen = read_cell(trace, path, head, place, controls.option("step")) or (
+    f"{path}.raw_scores",
+    (head, place, strongest),
+)
+
+
+def open_cell(value: str, index: tuple[int, ...]) -> None:
+    """Show how a number of this attention is made; any other one on the page of all values."""
+    written = write_cell(trace, path, value, index)
+    if written is None:
+        controls.open_value(value, index)
+        return
+    step, of_head, query = written
+    controls.set_option("step", step)
+    if of_head is not None:
+        controls.choose(head=of_head)
+    if query is not None:
+        look_at(query)
+
+
+steps(
+    view,
+    path,
+    head,
+    place,
+    limits={
+        name: limit(trace, path_of(trace, path, name)) or 1.0 for name in ("read", "queries", "keys", "values")
+    },
+    key="steps",
+    chosen=chosen,
+    on_open=open_cell,
+    on_focus=look_at,
+)
+arithmetic_panel(view, *chosen, key="attention", on_open=open_cell)
+
+# What, why, how
+
+told, formulas = st.columns([5, 4], gap="large")
+with told:
+    st.subheader(words("attention.what"), anchor=False)
+    st.markdown(prose["what"])
+    st.markdown(
+        words(
+            "attention.search",
+            query=verbatim(asking[place].label),
+            key=verbatim(asked[strongest].label),
+            score=terms.number(float(trace[f"{path}.scores"].tensor[head, place, strongest])),
+            weight=f"{float(weights[strongest]):.3f}",
+        )
+    )
+    st.markdown(prose["projections"])
+    st.markdown(prose[f"kind {'cross' if crossing else stack}"])
+    if len(kinds) == 1:
+        st.button(words("attention.to_cross"), type="tertiary", on_click=controls.switch, args=("encoder-decoder",))
+with formulas:
+    st.subheader(words("attention.formulas"), anchor=False)
+    for name in FORMULAS:
+        st.latex(glossary.entry(f"{path}.{name}", trace).formula)
+
+# Why the scores are divided
+
+st.subheader(words("attention.divide"), anchor=False)
+told, random, own = st.columns([10, 9, 10], gap="medium")
+with told:
+    st.markdown(prose["divide"])
+    widths = {"d_k": config.d_k, "root": f"{config.d_k**0.5:.2f}"}
+    if config.heads > 1:
+        widths |= {"d_model": config.d_model, "other": f"{config.d_model**0.5:.2f}"}
+    st.markdown(words("attention.root" if config.heads > 1 else "attention.root_one", **widths))
+with random:
+    st.markdown(f"**{words('saturation.random')}**")
+    measure = controls.pick_option(
+        "measure", ("spread", "deviation"), lambda name: words(f"saturation.{name}"), "spread"
+    )
+    st.altair_chart(
+        saturation.random_scores(attention.random_saturation(), words, measure), width="stretch", key="random"
+    )
+with own:
+    st.markdown(f"**{words('saturation.one', token=verbatim(asking[place].label))}**")
+    st.altair_chart(
+        saturation.one_query(
+            weights.tolist(),
+            attention.unscaled_weights(trace, path, head)[place].tolist(),
+            [token.label for token in asked],
+            words,
+        ),
+        width="stretch",
+        key="one query",
+    )
+    without, scaled = attention.saturation(trace, path, head)
+    if len(asked) > 1:
+        figures = {"with_most": scaled.largest, "with_spread": scaled.spread, "most": without.largest}
+        figures |= {"spread": without.spread}
+        st.markdown(words("saturation.figures", **{name: f"{figure:.2f}" for name, figure in figures.items()}))
+
+# Why minus infinity and not 0
+
+st.subheader(words("attention.mask"), anchor=False)
+allowed = trace[f"{path}.allowed"].tensor
+if bool(allowed.all()):
+    st.markdown(prose["no mask one" if len(asking) == 1 else f"no mask {'cross' if crossing else 'self'}"])
+    if config.architecture == "encoder":
+        st.button(words("attention.to_decoder"), type="tertiary", on_click=controls.switch, args=("decoder",))
+else:
+    st.markdown(prose["mask"])
+    tried = attention.masks(trace, path, head)
+    for name, column in zip(("right", "zero", "afterwards"), st.columns(3, gap="medium"), strict=True):
+        with column:
+            st.markdown(f"**{words(f'mask.{name}')}**")
+            key = f"mask {name}"
+
+            def mask_cell(key=key) -> None:
+                cell = st.session_state[key]["cell"]
+                if cell:
+                    open_cell(f"{path}.weights", (head, *cell))
+
+            matrix(
+                Value(getattr(tried, name), ("query", "key")),
+                name=words(f"mask.{name}"),
+                path=f"{path}.weights",
+                key=key,
+                rows=asking,
+                columns=asked,
+                scale="weight",
+                allowed=None if name == "zero" else allowed,
+                focus=place,
+                legend=name == "right",
+                language=words.language,
+                on_choose=mask_cell,
+            )
+            means = {"forbidden": tried.forbidden[name], "total": tried.total[name]}
+            st.markdown(words("mask.figures", **{name: f"{float(mean.mean()):.3f}" for name, mean in means.items()}))
+
+# The habits of this stack's heads, measured
+
+
+def go(layer: int, to: int) -> None:
+    controls.choose(layer=layer, head=to)
+    controls.set_option("step", "")
+
+
+st.subheader(words("attention.habits"), anchor=False)
+st.markdown(prose["habits"])
+heads = [one for one in attention.measures(trace) if one.stack == stack and one.kind.startswith(path.split(".")[-1])]
+with st.container(key="links-heads"):
+    for measure in ("previous", "first", "same", "spread"):
+        known = [one for one in heads if getattr(one, measure) is not None]
+        if known:
+            best = max(known, key=lambda one: getattr(one, measure))
+            said = {"layer": best.layer, "head": best.head, "share": f"{getattr(best, measure):.2f}"}
+            st.button(
+                words(f"attention.most.{measure}", **said),
+                key=f"most {measure}",
+                type="tertiary",
+                on_click=go,
+                args=(best.layer, best.head),
+            )
+
+with st.expander(words("numbers.table")):
+    columns = {
+        glossary.entry(f"{path}.{name}", trace).name[words.language]: trace[f"{path}.{name}"].tensor[head, place]
+        for name in ("raw_scores", "scores", "masked_scores", "weights")
+    }
+    st.dataframe(
+        [
+            {words("attention.token"): token.label, **{name: float(column[at]) for name, column in columns.items()}}
+            for at, token in enumerate(asked)
+        ],
+        key="numbers",
+    )
+st.subheader(words("references"), anchor=False)
+st.markdown(prose["references"])
