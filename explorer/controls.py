@@ -26,8 +26,10 @@ PAGES = (  # files and groups, in the order of the navigation
     ("start", "pass"),
     ("embedding", "pass"),
     ("attention", "pass"),
+    ("feed_forward", "pass"),
     ("values", "every"),
 )
+SIDE_BY_SIDE = 7  # pages whose titles fit beside each other
 MAX_CHARACTERS = 20_000  # of a text that is cut into tokens at all: far more than the tokens that a model reads
 FIRST_TEXT = {
     "en": "The cat sat on the mat because it was tired.",
@@ -140,13 +142,13 @@ def within_frame() -> None:
 
 
 def page_list(words: Words) -> dict[str, list] | list:
-    """The pages for `st.navigation`, under their groups once a group has several."""
+    """The pages for `st.navigation`: side by side while there is room for their titles, then under their groups."""
     pages = [
         (st.Page(f"pages/{name}.py", title=words(f"page.{name}"), url_path=name, default=name == PAGES[0][0]), group)
         for name, group in PAGES
     ]
     groups = list(dict.fromkeys(group for _, group in pages))
-    if len(groups) == len(pages):
+    if len(pages) <= SIDE_BY_SIDE:
         return [page for page, _ in pages]
     return {words(f"group.{name}"): [page for page, group in pages if group == name] for name in groups}
 

@@ -1,0 +1,289 @@
+"""One feed-forward layer on one token: what it asks, what it lets through, what it writes; and one of its neurons."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from explorer import controls, glossary, passes
+from explorer.analysis import attribution, dropout, memory, reach
+from explorer.analysis.limits import nearest
+from explorer.analysis.predictions import prediction
+from explorer.analysis.stream import parameter, read_by
+from explorer.config import ACTIVATIONS, MASK
+from explorer.trace import trace as run_again
+from explorer.views import terms
+from explorer.views.components import feed_forward
+from explorer.views.components.arithmetic import arithmetic_panel
+from explorer.views.components.tokens import percent, strip
+from explorer.words import verbatim
+
+MANY = 60  # tokens in a row before the row gets a window of its own
+ROWS = 8  # neurons in the picture
+WIDEST = 6  # tokens and contexts in the lists of one neuron
+ORDERS = ("open", "write", "push")
+READY = {
+    "encoder": ("The big dog saw the little [MASK] dog.", "강아지가 물을 마시고 [MASK]를 먹었어요.", "She was very [MASK]."),
+    "decoder": ("The big dog saw the little dog and the", "고양이가 물을 마시고 밥을", "Once upon a time there was a"),
+    "encoder-decoder": ("The dog saw the big dog.", "She drinks water and eats bread.", "The doctor is in the kitchen."),
+}  # fmt: skip
+
+controls.within_frame()
+
+words = controls.words()
+prose = words.prose("feed_forward")
+ready = READY[controls.choices().architecture]
+controls.look_for([(text, prose[f"look {i}"]) for i, text in enumerate(ready, 1)])
+view = controls.current()
+config = view.config
+
+# Which token of which text
+
+stack = view.stack
+if len(config.stacks) > 1:
+    stack = controls.pick_option("side", config.stacks, lambda name: words(f"side.{name}"), view.stack)
+tokens = view.tokens[stack]
+place = view.focus
+if stack != view.stack:
+    asked = controls.option("from", "1")
+    place = min(int(asked), len(tokens) - 1) if asked.isdecimal() and len(asked) < 6 else 0
+
+
+def look_at(position: int) -> None:
+    if stack == view.stack:
+        controls.choose(focus=position)
+    else:
+        controls.set_option("from", str(position))
+
+
+with st.container(height=168 if len(tokens) > MANY else "content", border=False):
+    strip(tokens, name=words("ff.tokens"), key=f"tokens {stack}", focus=place, on_pick=look_at, hint=words("ff.tokens"))
+
+# Which pass: the model's own, or with another gate
+
+left, right = st.columns([3, 2], vertical_alignment="bottom")
+with left:
+    order = controls.pick_option("order", ORDERS, lambda name: words(f"ff.order.{name}"), "open", words("ff.order"))
+with right:
+    gate = controls.pick_option(
+        "gate", ACTIVATIONS, lambda name: words(f"ff.gate_used.{name}"), config.activation, words("ff.gate_used")
+    )
+ids = [tuple(read.tolist()) if read is not None else () for read in (view.run.source, view.run.target)]
+other_gate = "" if gate == config.activation else ";".join(f"{gate}:{name[0]}" for name in config.stacks)
+run = passes.edited(view.choices.model, *ids, other_gate) if other_gate else view.run
+trace = run.trace
+shown = replace(view, run=run)
+
+# The picture
+
+path = f"{stack}.layers.{view.layer}.feed_forward"
+target = prediction(trace, view.focus, 1).best[0][0]
+pushes = attribution.neurons(trace, path, view.focus, target)
+direct = stack == view.stack
+probed, mixed = memory.probe(trace, path, place), memory.compose(trace, path, place)
+activated = trace[f"{path}.activated"].tensor[place]
+ranked = {"open": activated, "write": mixed.size, "push": pushes.abs() if direct else mixed.size}[order]
+best = ranked.argsort(descending=True, stable=True).tolist()
+asked = controls.option("neuron")
+neuron = int(asked) if asked.isdecimal() and len(asked) < 6 and int(asked) < config.d_ff else best[0]
+listed = best[:ROWS] if neuron in best[:ROWS] else [*best[: ROWS - 1], neuron]
+rows_of, columns_of = (parameter(trace, f"{path}.{name}.weight") for name in ("w_1", "w_2"))
+entrance = read_by(trace, f"{path}.hidden")
+
+
+def choose(number: int) -> None:
+    controls.set_option("neuron", str(number))
+
+
+def open_cell(path: str, index: tuple[int, ...]) -> None:
+    controls.set_option("p", path)
+    controls.set_option("pc", ",".join(map(str, index)))
+
+
+def open_kind(kind: str, number: int | None, at: int | None) -> None:
+    """A cell of the picture was clicked."""
+    found = {
+        "x": (entrance, (place, at)),
+        "w_1": (f"{path}.w_1.weight", (number, at)),
+        "hidden": (f"{path}.hidden", (place, number)),
+        "activated": (f"{path}.activated", (place, number)),
+        "w_2": (f"{path}.w_2.weight", (at, number)),
+        "output": (f"{path}.output", (place, at)),
+    }
+    open_cell(*found[kind])
+
+
+feed_forward.layer(
+    words,
+    key="ff layer",
+    on_neuron=choose,
+    on_cell=open_kind,
+    neurons=config.d_ff,
+    token=tokens[place],
+    symbol="x̄" if config.norm == "pre" else "x",
+    x=probed.x,
+    hidden=probed.hidden,
+    activated=activated,
+    rows=[
+        feed_forward.Row(
+            number,
+            rows_of[number],
+            float(probed.cosine[number]),
+            float(probed.hidden[number]),
+            float(activated[number]),
+            columns_of[:, number],
+            float(pushes[number] if direct else mixed.size[number]),
+        )
+        for number in listed
+    ],
+    output=mixed.output,
+    total=float(pushes.sum()) + attribution.feed_forward_bias(trace, path, view.focus, target)
+    if direct
+    else float(mixed.output.norm()),
+    target=view.token(target) if direct else None,
+    gate=gate,
+    own=config.activation,
+    chosen=neuron,
+)
+if other_gate:
+    before, after = (float(found["probabilities"].tensor[view.focus, target]) for found in (view.trace, trace))
+    said = words(
+        "ff.relu", token=f"**{verbatim(view.token(target).label)}**", before=percent(before), after=percent(after)
+    )
+    st.markdown(f"{prose['relu']} {said}")
+
+# How a number of it was made
+
+opened = controls.option("p")
+if opened:
+    opened = nearest(trace, opened, view.layer, f"{path}.hidden")
+    index = controls.cell(run.value(opened).tensor.shape, "pc")
+    if index is not None:
+        arithmetic_panel(shown, opened, index, key="feed-forward", on_open=open_cell)
+        with st.container(horizontal=True):
+            st.button(
+                words("open_in_values"),
+                type="tertiary",
+                on_click=controls.open_value,
+                args=(opened, index),
+                key="ff all",
+            )
+            st.button(words("close"), type="tertiary", on_click=controls.set_option, args=("p", ""), key="ff close")
+
+# One neuron
+
+fired, texts = passes.firing(view.choices.model, path)
+widest = [found for found in fired.strongest(neuron, 400) if not texts[found.text][1][found.place].special][:WIDEST]
+value = memory.value(trace, path, neuron)
+off = ";".join(filter(None, (other_gate, f"off:{stack[0]}{view.layer}f.n{neuron}")))
+without = passes.edited(view.choices.model, *ids, off).trace
+masked = config.architecture != "encoder" or tokens[place].id == MASK
+
+
+def pushed(found) -> list:
+    return [(view.token(id), push) for id, push in zip(*(part.tolist() for part in found), strict=True)]
+
+
+feed_forward.neuron(
+    words,
+    key="ff neuron",
+    on_focus=look_at,
+    number=neuron,
+    path=path,
+    tokens=tokens,
+    opens=trace[f"{path}.activated"].tensor[:, neuron],
+    focus=place,
+    up=pushed(value.promoted(WIDEST)),
+    down=pushed(value.suppressed(WIDEST)),
+    off=feed_forward.Off(
+        view.token(target),
+        *(float(found["probabilities"].tensor[view.focus, target]) for found in (trace, without)),
+        note="" if masked else words("ff.not_masked"),
+    ),
+    contexts=[
+        feed_forward.context(texts[found.text][0], texts[found.text][1][found.place], found.value) for found in widest
+    ],
+)
+if not masked and not tokens[place].special:
+    st.button(words("ff.mask"), type="tertiary", key="ff mask", on_click=controls.mask, args=([tokens[place]],))
+
+# What it is, why, and how
+
+explained, counted = st.columns([5, 4], gap="large")
+with explained:
+    st.markdown(prose["what"])
+    st.subheader(words("ff.memory"), anchor=False)
+    st.markdown(prose["memory"])
+    st.markdown(prose[f"reading {value.reading}"])
+with counted:
+    for name in ("hidden", "activated", "output"):
+        st.latex(glossary.entry(f"{path}.{name}", trace).formula)
+    layer = f"{stack}.layers.{view.layer}."
+    sizes = {name: found.numel() for name, found in trace.parameters.items() if name.startswith(layer)}
+    st.markdown(prose["parts"])
+    st.markdown(
+        words(
+            "ff.sizes",
+            part=sum(size for name, size in sizes.items() if name.startswith(f"{path}.")),
+            all=sum(sizes.values()),
+            token=f"**{verbatim(tokens[place].label)}**",
+            stream=terms.number(float(trace[f"{path}_residual.input"].tensor[place].norm()), 3),
+            output=terms.number(float(mixed.output.norm()), 3),
+        )
+    )
+    st.subheader(words("ff.gates"), anchor=False)
+    st.markdown(prose["gates"])
+    lines = [
+        f"| {words('layer')} | {words('ff.gates.here')} | {words('ff.gates.text')} | {words('ff.gates.leak')} |",
+        "|---|---|---|---|",
+    ]
+    for number in range(config.layers):
+        opening = memory.gate(trace, f"{stack}.layers.{number}.feed_forward")
+        leak = opening.leak[place] if opening.used == gate else 0.0
+        shares = (opening.open[place], opening.open.mean(), leak)
+        lines.append(f"| {number} | " + " | ".join(percent(float(share)) for share in shares) + " |")
+    st.markdown("\n".join(lines))
+
+# Each token alone, and dropout
+
+alone, dropping = st.columns([5, 4], gap="large")
+with alone:
+    st.subheader(words("ff.alone"), anchor=False)
+    found = {
+        name: reach.others_turned(run.model, run.source, run.target, view.trace, f"{layer}{name}", place)
+        for name in ("feed_forward", "self_attention")
+    }
+    st.markdown(prose["alone" if found["self_attention"].difference else "alone nobody"])
+    lines = [
+        f"| {words('ff.alone.sublayer')} | {words('ff.alone.moved')} | {words('ff.alone.same')} |",
+        "|---|---|---|",
+    ]
+    for name, moved in found.items():
+        same = words("ff.alone.of", n=moved.unchanged, all=moved.of)
+        lines.append(f"| {words(f'part.{name}')} | {terms.number(moved.difference, 3)} | {same} |")
+    st.markdown("\n".join(lines))
+with dropping:
+    st.subheader(words("ff.dropout"), anchor=False)
+    st.markdown(prose["dropout"].format(share=percent(config.dropout)))
+    asked = controls.option("draw", "1")
+    draw = int(asked) if asked.isdecimal() and len(asked) < 6 else 1
+    dropped = run_again(run.model, run.source, run.target, dropout.edits(view.trace, draw))
+    st.markdown(
+        words(
+            "ff.dropout.said",
+            n=int((dropped[f"{path}.output"].tensor[place] == 0).sum()),
+            all=config.d_model,
+            token=f"**{verbatim(view.token(target).label)}**",
+            before=percent(float(view.trace["probabilities"].tensor[view.focus, target])),
+            after=percent(float(dropped["probabilities"].tensor[view.focus, target])),
+        )
+    )
+    st.button(
+        words("ff.dropout.again"),
+        type="tertiary",
+        key="ff draw",
+        on_click=controls.set_option,
+        args=("draw", str(draw + 1)),
+    )
+
+st.subheader(words("references"), anchor=False)
+st.markdown(prose["references"])
