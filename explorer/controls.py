@@ -27,6 +27,7 @@ PAGES = (  # files and groups, in the order of the navigation
     ("embedding", "pass"),
     ("attention", "pass"),
     ("feed_forward", "pass"),
+    ("cross_attention", "pass"),
     ("values", "every"),
 )
 SIDE_BY_SIDE = 7  # pages whose titles fit beside each other

@@ -16,6 +16,7 @@ from explorer.tokens import Token, Tokenizer
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from explorer.analysis.crossing import Effects
     from explorer.analysis.generation import Generated
     from explorer.analysis.length import Stretch
     from explorer.analysis.memory import Firing
@@ -150,6 +151,16 @@ def translation(name: str, source: Ids, limit: int) -> "Generated":
     from explorer.analysis.generation import greedy
 
     return greedy(model(name), torch.tensor(source), limit)
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def without(name: str, source: Ids, target: Ids, keys: Ids) -> "Effects":
+    """What an encoder-decoder predicts without single tokens of its source (see analysis.crossing.effects)."""
+    import torch
+
+    from explorer.analysis.crossing import effects
+
+    return effects(model(name), torch.tensor(source), torch.tensor(target), keys)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)

@@ -98,14 +98,14 @@ class Verdict:
     Each row is one of three: `same`, where the token that is looked at most is also the one whose loss costs most;
     `other`, where another token costs most; `none`, where no single token costs more than `MATTERS`.
     `row` and `key` are the pair that misleads most: the most weight on a word ([BOS] and [EOS] are none) whose loss
-    does not cost as much. `needed` is the token that this row needs most, None where it needs none.
+    does not cost as much; None where there is no such pair. `needed` is the token that this row needs most, None where it needs none.
     """
 
     same: int
     other: int
     none: int
-    row: int
-    key: int
+    row: int | None
+    key: int | None
     needed: int | None
 
 
@@ -124,15 +124,11 @@ def verdict(weights: Tensor, found: Effects, source: Tensor) -> Verdict:
     needy = most > MATTERS
     same = needy & (needed == weights.argmax(-1))
     idle = weights * (loss <= MATTERS) * _words(source)
+    counts = {"same": int(same.sum()), "other": int((needy & ~same).sum()), "none": int((~needy).sum())}
+    if not idle.any():
+        return Verdict(**counts, row=None, key=None, needed=None)
     row, key = divmod(int(idle.argmax()), idle.shape[-1])
-    return Verdict(
-        same=int(same.sum()),
-        other=int((needy & ~same).sum()),
-        none=int((~needy).sum()),
-        row=row,
-        key=key,
-        needed=int(needed[row]) if needy[row] else None,
-    )
+    return Verdict(**counts, row=row, key=key, needed=int(needed[row]) if needy[row] else None)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,274 @@
+"""Two stacks, and what passes between them: where a translation looks, and what it needs of what it looks at."""
+
+import streamlit as st
+
+from explorer import controls, glossary, passes
+from explorer.analysis import crossing as measured
+from explorer.analysis.limits import limit
+from explorer.analysis.predictions import prediction
+from explorer.trace import Value
+from explorer.views.components.arithmetic import arithmetic_panel
+from explorer.views.components.crossing import Expected, Loss, crossing, needs, picture, rows, table
+from explorer.views.components.matrix import matrix
+from explorer.words import verbatim
+
+READY = ("I did not buy the red car.", "The doctor is in the kitchen.", "The child who found the book is happy.")
+PAIRS = 1_600  # pairs of tokens up to which every source token is taken away in turn
+LISTED = 12  # source tokens in the table of a longer text
+
+controls.within_frame()
+
+words = controls.words()
+prose = words.prose("cross_attention")
+
+
+def no_crossing(architecture: str) -> None:
+    """What is said of a model with a single stack."""
+    st.markdown(prose[f"not {architecture}"])
+    st.button(words("crossing.switch"), type="primary", on_click=controls.switch, args=("encoder-decoder",))
+    st.markdown(prose["what"])
+    st.markdown(prose["why"])
+
+
+def name(path: str) -> str:
+    found = glossary.entry(path, trace).name[words.language]
+    return found[:1].upper() + found[1:]
+
+
+def open_cell(to: str, index: tuple[int, ...] | None) -> None:
+    """Show how a number was made: here, where its value is drawn on this page, else among all values."""
+    if to not in pictured:
+        controls.open_value(to, index)
+        return
+    controls.set_option("v", to)
+    controls.set_option("c", ",".join(map(str, index)) if index else "")
+
+
+def plate(to: str, *, head: int | None = None, scale: str = "signed", columns: bool = False, labels=None) -> None:
+    """A value, or one head of it; a click on a cell shows how it was made."""
+    value = trace[to]
+    first, part = value.axes[-2], () if head is None else (head,)
+    if head is not None:
+        value = Value(value.tensor[head], value.axes[1:])
+    key = f"crossing {to} {head}"
+    here = index[len(part) :] if opened == to and index[: len(part)] == part else None
+    st.session_state[key] = {"cell": list(here) if here else None}
+
+    def chosen() -> None:
+        cell = st.session_state[key]["cell"]
+        open_cell(to, (*part, *cell) if cell else None)
+
+    asking = view.tokens_of(to, first)
+    matrix(
+        value,
+        name=name(to),
+        path=to,
+        key=key,
+        rows=labels or asking,
+        columns=view.tokens_of(to, "key") if columns else None,
+        scale=scale,
+        limit=None if scale == "weight" else limit(trace, to),
+        allowed=trace[f"{to.removesuffix('weights')}allowed"].tensor if scale == "weight" else None,
+        focus=view.focus if asking is target else None,
+        part=part,
+        legend=scale == "weight",
+        language=words.language,
+        on_choose=chosen,
+    )
+
+
+def arithmetic(*paths: str) -> None:
+    """The arithmetic of the chosen cell, under the pictures it was chosen in."""
+    if opened in paths and index is not None:
+        arithmetic_panel(view, opened, index, key="crossing", on_open=open_cell)
+
+
+def look_at_row(row: int) -> None:
+    controls.choose(focus=row)
+    if opened in (path, f"{own}.weights") and index is not None:  # the arithmetic follows the row
+        controls.set_option("c", ",".join(map(str, (index[0], row, min(index[2], len(source) - 1)))))
+
+
+def look_at_source(key: int) -> None:
+    """The weight of the row in focus on a source token: of the head on the screen, or of the one that gives most."""
+    at = view.head if shown == "head" else int(trace[path].tensor[:, view.focus, key].argmax())
+    open_cell(path, (at, view.focus, key))
+
+
+def choose_heads() -> None:
+    chosen = st.session_state["crossing heads"]
+    controls.set_option("of", "mean" if chosen == "mean" else "head")
+    if chosen != "mean":
+        controls.choose(head=int(chosen))
+
+
+def losses(row: int) -> list[Loss]:
+    """Each hidden source token, as this row sees it; of many those looked at most, and those missed most."""
+    wanted = range(len(found.keys))
+    if len(found.keys) > LISTED + 4:
+        looked = sorted(wanted, key=lambda at: -looks[row, found.keys[at]])[: LISTED - 4]
+        missed = sorted(wanted, key=lambda at: -found.loss[at, row])[:4]
+        wanted = sorted({*looked, *missed})
+    return [
+        Loss(
+            found.keys[at],
+            source[found.keys[at]],
+            float(looks[row, found.keys[at]]),
+            float(found.hidden[at, row]),
+            float(found.unread[at, row]),
+            view.token(int(found.instead[at, row])) if found.instead[at, row] != found.predicted[row] else None,
+        )
+        for at in wanted
+    ]
+
+
+def pair(row: int) -> str:
+    """A row by what goes in and what comes out."""
+    return f"**{verbatim(target[row].label)} → {verbatim(expected[row].token.label)}**"
+
+
+def misleads(said: measured.Verdict) -> None:
+    """The row in which attention misleads most, with its numbers, and the way there."""
+    if said.row is None:
+        return
+    told = words(
+        "crossing.misleads",
+        pair=pair(said.row),
+        word=f"**{verbatim(source[said.key].label)}**",
+        weight=f"{float(looks[said.row, said.key]):.2f}",
+        before=f"{float(found.probability[said.row]):.2f}",
+        after=f"{float(found.hidden[said.key, said.row]):.2f}",
+    )
+    if said.needed is None:
+        told += " " + words("crossing.misleads.none")
+    else:
+        told += " " + words(
+            "crossing.misleads.needed",
+            word=f"**{verbatim(source[said.needed].label)}**",
+            weight=f"{float(looks[said.row, said.needed]):.2f}",
+            after=f"{float(found.hidden[said.needed, said.row]):.2f}",
+        )
+    st.markdown(told)
+    if said.row != view.focus:
+        st.button(words("crossing.there"), type="tertiary", on_click=look_at_row, args=(said.row,))
+
+
+crosses = controls.choices().architecture == "encoder-decoder"
+if crosses:
+    controls.look_for([(text, prose[f"look {i}"]) for i, text in enumerate(READY, 1)])
+view = controls.current()
+trace = view.trace
+
+if not crosses:
+    no_crossing(view.config.architecture)
+else:
+    source, target = view.tokens["encoder"], view.tokens["decoder"]
+    own, path = (f"decoder.layers.{view.layer}.{kind}" for kind in ("self_attention", "cross_attention.weights"))
+    asking, memory = (glossary.inputs(path.replace("weights", of), trace)["x"] for of in ("queries", "keys"))
+    queries, keys, values = (path.replace("weights", of) for of in ("queries", "keys", "values"))
+    pictured = (path, f"{own}.weights", asking, memory, queries, keys, values)
+    opened = controls.option("v")
+    index = controls.cell(trace[opened].tensor.shape) if opened in pictured else None
+    expected = []
+    for row in range(len(target)):
+        id, share = prediction(trace, row, 1).best[0]
+        expected.append(Expected(view.token(id), share))
+
+    # Who looks at whom
+
+    shown = controls.option("of", "mean", ("mean", "head"))
+    weights = trace[path].tensor.mean(0) if shown == "mean" else trace[path].tensor[view.head]
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom", key="named"):
+        told = words("crossing.mean", layer=view.layer, n=view.config.heads) if shown == "mean" else words(
+            "crossing.head", layer=view.layer, head=view.head
+        )  # fmt: skip
+        st.markdown(f"**{words('crossing.title')}** :gray[{told}]", width="content")
+        st.session_state["crossing heads"] = "mean" if shown == "mean" else str(view.head)
+        st.segmented_control(
+            words("heads"), ["mean", *map(str, range(view.config.heads))], key="crossing heads", required=True,
+            format_func=lambda which: words("crossing.all_heads") if which == "mean" else words("head.of", n=which),
+            label_visibility="collapsed", on_change=choose_heads, width="content",
+        )  # fmt: skip
+    crossing(
+        picture(source, target, expected, weights, view.focus),
+        words,
+        key="crossing",
+        chosen=index[2] if opened == path and index is not None and index[1] == view.focus else None,
+        on_target=look_at_row,
+        on_source=look_at_source,
+    )
+    order = measured.order(weights, view.run.source)
+    st.markdown(f":gray[{words('crossing.order', pairs=order.pairs, crossed=order.crossed)}]")
+    if opened == path:
+        arithmetic(path)
+
+    said, formulas = st.columns([3, 2], gap="large")
+    with said:
+        st.markdown(prose["what"])
+        st.markdown(prose["why"])
+        st.markdown(prose["how"])
+    with formulas:
+        for of in (queries, keys, values, path.replace("weights", "scores"), path, path.replace("weights", "heads")):
+            st.latex(glossary.entry(of, trace).formula)
+
+    # What it needs
+
+    st.subheader(words("crossing.needs"), anchor=False)
+    looks = measured.looks(trace)
+    every = len(source) * len(target) <= PAIRS
+    hidden = tuple(range(len(source))) if every else tuple(sorted(looks[view.focus].topk(LISTED).indices.tolist()))
+    with st.spinner(words("crossing.trying")):
+        ids = (tuple(token.id for token in tokens) for tokens in (source, target))
+        found = passes.without(view.choices.model, *ids, hidden)
+    shown_losses = losses(view.focus)
+    seen, tried = st.columns([2, 5], gap="large")
+    with seen:
+        st.markdown(prose["needs"])
+    with tried:
+        st.markdown(words("crossing.row", pair=pair(view.focus)))
+        needs(
+            table(shown_losses, expected[view.focus]),
+            words,
+            key="needs",
+            chosen=index[2] if opened == path and index is not None and index[1] == view.focus else None,
+            on_source=look_at_source,
+        )
+        if len(shown_losses) < len(source):
+            st.caption(words("crossing.more", n=len(source) - len(shown_losses)))
+        if every:
+            verdict = measured.verdict(looks, found, view.run.source)
+            misleads(verdict)
+            st.markdown(
+                words("crossing.verdict", rows=len(target), same=verdict.same, other=verdict.other, none=verdict.none,
+                      limit=f"{measured.MATTERS:.2f}")
+            )  # fmt: skip
+
+    # Where it comes from
+
+    st.subheader(words("crossing.vectors"), anchor=False)
+    st.markdown(prose["vectors"])
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown(f"**{name(asking)}**  :gray[$\\to$] :blue[**{name(queries)}**]")
+        plate(asking)
+        plate(queries, head=view.head, scale="query")
+    with right:
+        st.markdown(f"**{name(memory)}**  :gray[$\\to$] :orange[**{name(keys)}**], :green[**{name(values)}**]")
+        plate(memory)
+        plate(keys, head=view.head, scale="key")
+        plate(values, head=view.head, scale="value")
+    arithmetic(asking, memory, queries, keys, values)
+
+    st.subheader(words("crossing.maps"), anchor=False)
+    st.markdown(prose["maps"])
+    inside, across = st.columns(2, gap="medium")
+    with inside:
+        st.markdown(f"**{words('part.self_attention')}**")
+        plate(f"{own}.weights", scale="weight", columns=True, labels=rows(target, expected))
+    with across:
+        st.markdown(f"**{words('part.cross_attention')}**")
+        plate(path, scale="weight", columns=True, labels=rows(target, expected))
+    arithmetic(f"{own}.weights")
+
+st.markdown(prose["uses"])
+st.caption(prose["references"])
