@@ -334,12 +334,15 @@ class Matrix {
       }
       if (single && ch >= 11)
         for (let r = 0; r < tall; r++)
-          this.text(this.number(panel.numbers[r]), o.scale === "id" ? x + 60 : x + cw + 70, y + r * ch + (ch - 16) / 2, "end");
+          this.text(this.number(panel.numbers[r]), o.scale === "id" ? x + 60 : x + cw + 58, y + r * ch + (ch - 16) / 2, "end");
     });
     const last = head + (lines - 1) * (ph + head + ticks + gap);
     if (axes) {
       const word = this.text(`${o.words.queries} ↓`, labels - margin - 4, head - bar - 18, "small query end");
-      if (word.offsetWidth > labels - margin - 4) { word.style.left = 0; word.classList.remove("end"); }
+      if (word.offsetWidth > labels - margin - 4) {
+        if (count > 1) word.remove(); // it would run into the first panel's title
+        else { word.style.left = 0; word.classList.remove("end"); }
+      }
       this.text(`${o.words.keys} →`, labels, last + ph + 3, "small key");
     }
     const bottom = last + ph + ticks + (axes ? 18 : 0) + (single ? 4 : 0);
