@@ -25,6 +25,7 @@ PAGES = (  # files and groups, in the order of the navigation
     ("overview", "pass"),
     ("start", "pass"),
     ("embedding", "pass"),
+    ("heads", "pass"),
     ("attention", "pass"),
     ("feed_forward", "pass"),
     ("cross_attention", "pass"),

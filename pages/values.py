@@ -10,6 +10,8 @@ from explorer.views.components.catalogue import catalogue
 from explorer.views.components.matrix import matrix
 from explorer.words import verbatim
 
+MANY = 6  # links in a row; the others are counted
+
 controls.within_frame()
 
 words = controls.words()
@@ -19,7 +21,10 @@ trace = view.trace
 
 usual = f"{view.stack}.layers.{view.layer}.self_attention.weights"
 asked = controls.option("v", usual)
-path = nearest(trace, asked, view.layer, usual)
+path = nearest(trace, asked, view.layer)
+if path is None:
+    st.info(words("changed.option", name="v", given=verbatim(asked[:60]), used=verbatim(usual)))
+    path = usual
 controls.set_option("v", path)
 value, entry = view.run.value(path), glossary.entry(path, trace)
 name = entry.name[words.language]
@@ -37,16 +42,17 @@ def csv() -> bytes:
 
 
 def links(title: str, paths: list[str], key: str) -> None:
-    """Values as links in one row."""
+    """Values as links, after a title."""
     if not paths:
         return
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"links {key}"):
-        st.markdown(f":gray[{title}]", width="content")
-        for other in paths:
-            label = verbatim(glossary.entry(other, trace).name[words.language])
-            if view.layer_of(other) != view.layer_of(path) and view.layer_of(other) is not None:
-                label += f" :gray[{words('layer.of', n=view.layer_of(other))}]"
-            st.button(label, key=f"{key} {other}", type="tertiary", on_click=go, args=(other,))
+    st.markdown(f":gray[{title}]", width="content")
+    for other in paths[:MANY]:
+        label = f":violet[{verbatim(glossary.entry(other, trace).name[words.language])}]"
+        if view.layer_of(other) != view.layer_of(path) and view.layer_of(other) is not None:
+            label += f" :gray[{words('layer.of', n=view.layer_of(other))}]"
+        st.button(label, key=f"{key} {other}", type="tertiary", on_click=go, args=(other,))
+    if len(paths) > MANY:
+        st.markdown(f":gray[{words('values.more', n=len(paths) - MANY)}]", width="content")
 
 
 listed, shown = st.columns([2, 7], gap="medium")
@@ -57,10 +63,12 @@ with shown:
     with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute", key="named"):
         st.subheader(name[:1].upper() + name[1:], anchor=False, width="content")
         st.markdown(f":gray[`{path}`]", width="content")
-    st.markdown(entry.sentence[words.language])
-    st.latex(entry.formula)
-    links(words("values.from"), list(dict.fromkeys(glossary.inputs(path, trace).values())), "from")
-    links(words("values.to"), glossary.consumers(path, trace), "to")
+    said, formula = st.columns([3, 2], vertical_alignment="center")
+    said.markdown(entry.sentence[words.language])
+    formula.latex(entry.formula)
+    with st.container(horizontal=True, vertical_alignment="center", key="links"):
+        links(words("values.from"), list(dict.fromkeys(glossary.inputs(path, trace).values())), "from")
+        links(words("values.to"), glossary.consumers(path, trace), "to")
 
     key = f"matrix {path}"
     row, column = (*value.axes, "", "")[-2:] if len(value.axes) > 1 else (value.axes[0], "")
@@ -109,6 +117,5 @@ with shown:
         )
     if index is None:
         st.markdown(f":gray[{words('values.choose')}]")
-
-if index is not None:
-    arithmetic_panel(view, path, index, key="value", on_open=controls.open_value)
+    else:
+        arithmetic_panel(view, path, index, key="value", on_open=controls.open_value)

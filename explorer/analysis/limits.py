@@ -20,10 +20,10 @@ def limit(trace: Trace, path: str) -> float | None:
     return float(finite.kthvalue(at).values) or float(finite.max()) or None
 
 
-def nearest(trace: Trace, path: str, layer: int, usual: str) -> str:
-    """The value of this pass that comes closest to a path: in the given layer, or the like of it in another stack."""
+def nearest(trace: Trace, path: str, layer: int) -> str | None:
+    """The value or parameter that a path means in a pass: in the given layer, or its like in another stack, or none."""
     stacks = dict.fromkeys(found.partition(".")[0] for found in trace if "." in found)
     _, _, rest = path.partition(".")
     wanted = [path, *[f"{stack}.{rest}" for stack in stacks]]
     wanted = [re.sub(r"\.layers\.\d+\.", f".layers.{layer}.", found) for found in wanted]
-    return next((found for found in wanted if found in trace or found in trace.parameters), usual)
+    return next((found for found in wanted if found in trace or found in trace.parameters), None)

@@ -9,6 +9,7 @@ import pandas as pd
 from explorer.glossary import Arithmetic, Factor, Term
 from explorer.words import Words
 
+HEIGHT = 170  # px of the chart
 LARGEST = 4  # terms in print; the others are one sum
 COLOURS = {"query": "blue", "key": "orange", "value": "green", "weight": "violet"}  # Streamlit's names for the roles
 
@@ -37,9 +38,9 @@ def _term(term: Term) -> str:
 
 
 def lines(cell: Arithmetic, words: Words) -> list[str]:
-    """The arithmetic in Markdown, a line each: the largest terms, the rest, what is done to their sum, the result."""
+    """The arithmetic in Markdown, a line each: the largest terms, the rest, what is done to their sum."""
     if cell.form == "given":
-        return [words("arithmetic.given"), f"= **{number(cell.recorded)}**"]
+        return [words("arithmetic.given")]
     written: list[str] = []
     if cell.terms and not (cell.outer and cell.outer.name == "lookup"):
         written.append("= " + " + ".join(_term(term) for term in cell.largest(LARGEST)))
@@ -58,7 +59,7 @@ def lines(cell: Arithmetic, words: Words) -> list[str]:
         f"{':green[✓]' if condition.holds else ':red[✗]'} ${condition.latex}$ :gray[{condition.words[words.language]}]"
         for condition in cell.conditions
     ]
-    return [*written, f"= **{number(cell.recorded)}**"]
+    return written
 
 
 def sources(cell: Arithmetic) -> list[Factor]:
@@ -82,12 +83,12 @@ def table(terms: Sequence[Term]) -> pd.DataFrame:
 
 
 def chart(terms: pd.DataFrame, words: Words) -> alt.Chart:
-    """Every term as a bar and their running sum as steps, each on a scale of its own."""
-    axis = alt.Axis(title=None, tickCount=2, grid=False, domain=False, ticks=False, values=[0, len(terms) - 1])
-    base = alt.Chart(terms).encode(alt.X("term:Q", axis=axis, scale=alt.Scale(nice=False, padding=6)))
-    width = max(1, min(14, 300 / len(terms)))
-    bars = base.mark_bar(size=width).encode(
-        alt.Y("value:Q", axis=None, scale=alt.Scale(domain=_room(terms["value"], 0.62))),
+    """Every term as a bar below, and their running sum as steps above; each on a scale of its own, both with a zero."""
+    last = len(terms) - 1
+    place = alt.Scale(domain=[-0.5, 0.5 + last * 1.16], nice=False)  # room for the sum at the end
+    base = alt.Chart(terms).encode(alt.X("term:Q", axis=None, scale=place))
+    bars = base.mark_bar(size=max(1, min(14, 240 / len(terms)))).encode(
+        alt.Y("value:Q", axis=None, scale=alt.Scale(domain=_domain(terms["value"]), range=[HEIGHT, 0.62 * HEIGHT])),
         alt.Color("value:Q", scale=alt.Scale(domainMid=0), legend=None),
         tooltip=[
             alt.Tooltip("term:Q", title=words("arithmetic.term")),
@@ -95,22 +96,29 @@ def chart(terms: pd.DataFrame, words: Words) -> alt.Chart:
             alt.Tooltip("sum:Q", title=words("arithmetic.sum"), format=".4g"),
         ],
     )
-    total = alt.Y("sum:Q", axis=None, scale=alt.Scale(domain=_room(terms["sum"], 0.0)))
+    total = alt.Y("sum:Q", axis=None, scale=alt.Scale(domain=_domain(terms["sum"]), range=[0.56 * HEIGHT, 8]))
     steps = base.mark_line(interpolate="step-after", strokeWidth=1.4, color="currentColor").encode(total)
-    end = base.mark_text(align="right", dy=-9, dx=4, fontWeight=600, color="currentColor").encode(
-        total, text=alt.Text("said:N")
+    result = terms.tail(1).assign(said=number(terms["sum"].iloc[-1]))
+    end = (
+        base.properties(data=result)
+        .mark_text(align="left", dx=7, fontWeight=600, color="currentColor")
+        .encode(total, text=alt.Text("said:N"))
     )
-    last = terms.tail(1).assign(said=number(terms["sum"].iloc[-1]))
+    ends = (
+        alt.Chart(terms.iloc[[0, -1]])
+        .mark_text(fontSize=11, opacity=0.7, color="currentColor")
+        .encode(alt.X("term:Q", axis=None, scale=place), y=alt.value(HEIGHT + 10), text=alt.Text("term:Q", format="d"))
+    )
     return (
-        alt.layer(bars, steps, end.properties(data=last))
+        alt.layer(bars, steps, end, ends)
         .resolve_scale(y="independent")
-        .properties(height=170)
+        .properties(height=HEIGHT, padding={"left": 0, "right": 0, "top": 5, "bottom": 18})
+        .configure(background="transparent")
         .configure_view(stroke=None)
     )
 
 
-def _room(values: pd.Series, above: float) -> list[float]:
-    """A domain around values and zero, with a share of it left free above and a little everywhere."""
+def _domain(values: pd.Series) -> list[float]:
+    """From the least to the largest of the values and zero."""
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
-    span = (high - low) or 1.0
-    return [low - 0.06 * span, high + 0.14 * span + above * span / (1 - above)]
+    return [low, high] if high > low else [low, low + 1.0]

@@ -26,19 +26,24 @@ def arithmetic_panel(view, path: str, index: Index, *, key: str, on_open: Callab
     many = len(cell.terms) > 1
     attention = path in trace and trace[path].axes[-2:] == ("query", "key")
     with st.container(key=f"arithmetic-{key}"):
-        text, picture, choice = st.columns([5, 4, 2] if attention else [5, 5, 1], gap="medium")
+        text, picture, choice = st.columns([10, 9, 4] if attention else [10, 12, 1], gap="medium")
         with text:
             st.markdown(f"**{words('arithmetic.title')}**")
             st.markdown(f"{entry.name[words.language]} {_place(view, path, index)}")
             st.markdown(f":gray[`{path}[{', '.join(map(str, index))}]`]")
             st.markdown(f"${cell.formula}$")
             st.markdown("  \n".join(terms.lines(cell, words)))
+            with st.container(horizontal=True, vertical_alignment="center", key=f"result-{key}"):
+                st.markdown(f"= **{terms.number(cell.recorded)}**", width="content")
+                _next(view, path, index, key, on_open)
             if cell.edited:
                 st.markdown(words("arithmetic.edited"))
-            _next(view, path, index, key, on_open)
-            with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-                for factor in terms.sources(cell):
-                    _link(view, factor, key, on_open)
+            sources = terms.sources(cell)
+            if sources:
+                with st.container(horizontal=True, vertical_alignment="center", key=f"links-{key}"):
+                    st.markdown(f":gray[{words('values.from')}]", width="content")
+                    for factor in sources:
+                        _link(view, factor, key, on_open)
         with picture:
             if many:
                 st.markdown(f"**{words('arithmetic.terms', n=sum(term.count for term in cell.terms))}**")
@@ -68,7 +73,8 @@ def _place(view, path: str, index: Index) -> str:
 
 def _link(view, factor: Factor, key: str, on_open: Callable[[str, Index], None]) -> None:
     name = glossary.entry(factor.path, view.trace).name[view.words.language]
-    label = f"{verbatim(name)} :gray[= {terms.number(factor.number)}]" if factor.minus is None else verbatim(name)
+    place = f"[{', '.join(map(str, factor.index))}]" if factor.index else ""
+    label = f":violet[{verbatim(name)}] :gray[{verbatim(place)}]"
     to = (factor.path, factor.index)
     st.button(label, key=f"{key} input {factor.path}", type="tertiary", on_click=on_open, args=to)
 
@@ -82,7 +88,7 @@ def _next(view, path: str, index: Index, key: str, on_open: Callable[[str, Index
         if view.trace[other].tensor.shape == shape:
             name = glossary.entry(other, view.trace).name[view.words.language]
             value = terms.number(float(view.trace[other].tensor[index]))
-            label = f":gray[{view.words('arithmetic.next')}] {verbatim(name)} :gray[= {value}]"
+            label = f":gray[{view.words('arithmetic.next')}] :violet[{verbatim(name)}] :gray[= {value}]"
             st.button(label, key=f"{key} next", type="tertiary", on_click=on_open, args=(other, index))
             return
 
@@ -99,6 +105,8 @@ def _map(view, path: str, index: Index, key: str, on_open: Callable[[str, Index]
         if cell:
             on_open(path, (*index[:-2], *cell))
 
+    role = glossary.entry(path, view.trace).role
+    hidden = path.rpartition(".")[0] + ".allowed"
     matrix(
         panel,
         name=glossary.entry(path, view.trace).name[view.words.language],
@@ -106,7 +114,8 @@ def _map(view, path: str, index: Index, key: str, on_open: Callable[[str, Index]
         key=map_key,
         rows=view.tokens_of(path, "query"),
         columns=view.tokens_of(path, "key"),
-        scale=scale(glossary.entry(path, view.trace).role),
+        scale=scale(role),
+        allowed=view.trace[hidden].tensor if role == "weight" else None,
         legend=False,
         language=view.words.language,
         on_choose=chosen,
