@@ -133,6 +133,12 @@ def contributions(trace: Trace, path: str) -> Contributions:
     return Contributions(parts, parameter(trace, f"{path}.w_o.bias"), share, parts.norm(dim=-1))
 
 
+def stacked(given: Contributions, query: int) -> Tensor:
+    """A query's parts, head by head, then the bias, then their sum, which is the output: [head + 2, d_model]."""
+    rows = torch.cat([given.parts[:, query], given.bias.unsqueeze(0)])
+    return torch.cat([rows, rows.sum(0, keepdim=True)])
+
+
 @dataclass(frozen=True)
 class Saturation:
     """Scores of keys and queries of width d_k, divided by its root (`scaled`) or not, before and after softmax.
@@ -281,3 +287,19 @@ def sliced_query(trace: Trace, path: str, head: int, query: int) -> Tensor:
     own = slice(head * queries.shape[-1], (head + 1) * queries.shape[-1])
     x = trace[read_by(trace, f"{path}.queries")].tensor[query]
     return parameter(trace, f"{path}.w_q.weight")[own, own] @ x[own] + parameter(trace, f"{path}.w_q.bias")[own]
+
+
+def overlap(trace: Trace, path: str) -> Tensor:
+    """How much two heads look at the same, [head, head]: the weight that both give, averaged over queries.
+
+    1 on the diagonal; 0 where no key gets weight from both. A query with a single key, where heads cannot differ, does
+    not count; NaN where no query has a choice.
+    """
+    weights, choosing = trace[f"{path}.weights"].tensor, trace[f"{path}.allowed"].tensor.sum(-1) > 1
+    return torch.minimum(weights.unsqueeze(0), weights.unsqueeze(1)).sum(-1)[..., choosing].mean(-1)
+
+
+def reading(trace: Trace, path: str, head: int) -> Tensor:
+    """How strongly a head's query depends on each number of the vector, [d_model]: the size of W_Q's columns there."""
+    d_k = trace[f"{path}.queries"].tensor.shape[-1]
+    return parameter(trace, f"{path}.w_q.weight")[head * d_k : (head + 1) * d_k].norm(dim=0)

@@ -39,8 +39,8 @@ def losses(model: Transformer, english: Encoded, korean: Encoded) -> list[Stretc
     """The loss by position, on sentences (ids without special tokens) strung together to one long text.
 
     The text is a ring that is read from many places, so that the same tokens come by at every stretch of positions:
-    what differs from stretch to stretch is the place. A decoder predicts the next English token; an encoder every seventh one,
-    which is masked; an encoder-decoder the Korean sentences, in the order in which it reads the English.
+    what differs from stretch to stretch is the place. A decoder predicts the next English token; an encoder every
+    seventh one, which is masked; an encoder-decoder the Korean sentences, in the order of the English ones.
     Raises ValueError where the texts are shorter than what is read at once.
     """
     kinds = {"decoder": _next_token, "encoder": _masked_tokens, "encoder-decoder": _translation}

@@ -1,0 +1,336 @@
+"""All heads side by side: what each looks at, how it reads the vector, and what it adds to the output."""
+
+import math
+
+import streamlit as st
+
+from explorer import controls, glossary
+from explorer.analysis import attention, korean
+from explorer.analysis.limits import limit
+from explorer.analysis.stream import read_by
+from explorer.trace import Value
+from explorer.views import heads as charts
+from explorer.views.components.arithmetic import arithmetic_panel
+from explorer.views.components.headmap import Question, headmap, share
+from explorer.views.components.matrix import matrix
+from explorer.views.components.tokens import Bar, bars
+from explorer.words import verbatim
+
+READY = {
+    "en": (
+        "When Tom saw Anna, Tom gave Anna a ball.",
+        "The big dog ran home. The big dog sat down.",
+        "One two three one two three one two",
+    ),
+    "ko": (
+        "엄마가 아기에게 우유를 주었어요.",
+        "개가 집에 갔어요. 개가 집에서 잤어요.",
+        "하나 둘 셋 하나 둘 셋 하나 둘",
+    ),
+}
+LISTED = 6  # tokens in a list of the most looked at
+HABIT = 0.3  # of a head's weight, from which on a measure may be called its habit
+
+controls.within_frame()
+
+words = controls.words()
+prose = words.prose("heads")
+language = "en" if controls.choices().architecture == "encoder-decoder" else words.language
+controls.look_for([(text, prose[f"look {i}"]) for i, text in enumerate(READY[language], 1)])
+view = controls.current()
+trace, config, head = view.trace, view.config, view.head
+
+# Which attention, and which token asks
+
+kinds = [f"{stack}.{kind}" for stack in config.stacks[::-1] for kind in ("self", "cross")]
+kinds = [kind for kind in kinds if f"{kind.replace('.', '.layers.0.')}_attention.weights" in trace]
+with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="which"):
+    kind = kinds[0]
+    if len(kinds) > 1:
+        kind = controls.pick_option(
+            "attention", kinds, lambda kind: words(f"heads.kind.{kind}"), kind, words("heads.which")
+        )
+    mode = controls.pick_option(
+        "drawn", ("map", "lines"), lambda mode: words(f"heads.view.{mode}"), "map", words("heads.view")
+    )
+stack, _, name = kind.partition(".")
+path = f"{stack}.layers.{view.layer}.{name}_attention"
+weights = trace[f"{path}.weights"]
+asking, asked = view.tokens_of(f"{path}.weights", "query"), view.tokens_of(f"{path}.weights", "key")
+place = view.focus
+if stack != view.stack:
+    given = controls.option("from", "1")
+    place = min(int(given), len(asking) - 1) if given.isdecimal() and len(given) < 6 else 0
+token = verbatim(asking[place].label)
+
+
+def look_at(position: int) -> None:
+    if stack == view.stack:
+        controls.choose(focus=position)
+    else:
+        controls.set_option("from", str(position))
+
+
+def open_cell(value: str, index: tuple[int, ...]) -> None:
+    controls.set_option("p", value)
+    controls.set_option("pc", ",".join(map(str, index)))
+
+
+def opened(*values: str) -> None:
+    """The arithmetic of the chosen cell, below the picture that has it."""
+    value = controls.option("p")
+    if value in values:
+        index = controls.cell(view.run.value(value).tensor.shape, "pc")
+        if index is not None:
+            arithmetic_panel(view, value, index, key="heads", on_open=controls.open_value)
+
+
+def chosen_in(value: str) -> tuple[int, ...] | None:
+    return controls.cell(trace[value].tensor.shape, "pc") if controls.option("p") == value else None
+
+
+# All heads of the layer
+
+title = "heads.all" if config.heads > 1 else "heads.one"
+st.subheader(words(title, n=config.heads, layer=view.layer), anchor=False)
+drawn, told = st.columns([9, 4], gap="large")
+
+
+def picked() -> None:
+    cell = st.session_state[maps]["cell"]
+    if cell:
+        controls.choose(head=cell[0])
+        look_at(cell[1])
+        open_cell(f"{path}.weights", cell)
+
+
+with drawn:
+    maps = f"maps {path} {mode}"
+    st.session_state[maps] = {"cell": list(chosen_in(f"{path}.weights") or ()) or None}
+    matrix(
+        weights,
+        name=glossary.entry(f"{path}.weights", trace).name[words.language],
+        path=f"{path}.weights",
+        key=maps,
+        rows=asking,
+        columns=asked,
+        scale="weight",
+        allowed=trace[f"{path}.allowed"].tensor,
+        focus=place,
+        mode=mode,
+        language=words.language,
+        on_choose=picked,
+    )
+with told:
+    st.markdown(prose["heads"])
+    st.latex(glossary.entry(f"{path}.weights", trace).formula)
+    alike = attention.overlap(trace, path)
+    if config.heads > 1 and not alike.isnan().any():
+        pairs = [(float(alike[i, j]), i, j) for i in range(config.heads) for j in range(i)]
+        most, one, other = max(pairs)
+        mean = sum(pair[0] for pair in pairs) / len(pairs)
+        st.markdown(words("heads.overlap", share=f"{mean:.0%}", one=other, other=one, most=f"{most:.0%}"))
+opened(f"{path}.weights")
+
+# What a head looks at
+
+st.subheader(words("heads.map"), anchor=False)
+measured = attention.measures(trace)
+attentions = list(dict.fromkeys(row.path for row in measured))
+rows = []
+for found in attentions:
+    of, _, number, part = found.split(".")
+    of = f"{of}.{part.removesuffix('_attention')}"
+    rows.append((words(f"heads.row.{of}", n=int(number)) if len(kinds) > 1 else number, of, int(number)))
+
+
+def question(name: str, note: str) -> Question:
+    answers = [[getattr(row, name) for row in measured if row.path == found] for found in attentions]
+    return Question(words(f"heads.ask.{name}"), words(f"heads.note.{note}"), answers)
+
+
+asks = ["itself", "previous", "next", "first", "same"]
+if config.architecture == "decoder":
+    asks.remove("next")  # a decoder may not look ahead
+questions = [question(ask, "same" if ask == "same" else "share") for ask in asks] + [question("spread", "spread")]
+for ask in ("particle", "ending"):
+    answers, chances = [], []
+    for found in attentions:
+        places = korean.kinds(view.tokens_of(f"{found}.weights", "key"))[ask]
+        on = attention.on_keys(trace, found, places)
+        answers.append([None] * config.heads if on is None else on.share.tolist())
+        if on is not None and found == path:
+            chances.append(on.chance)
+    if any(number is not None for row in answers for number in row):
+        note = words("heads.note.chance", chance=share(chances[0])) if chances else words("heads.note.share")
+        questions.append(Question(words(f"heads.ask.{ask}"), note, answers))
+
+
+def ask_head(row: int, at: int) -> None:
+    controls.choose(layer=rows[row][2], head=at)
+    if len(kinds) > 1:
+        controls.set_option("attention", rows[row][1])
+
+
+headmap(
+    questions,
+    [row[0] for row in rows],
+    (attentions.index(path), head),
+    corner="" if len(kinds) > 1 else words("heads.layer"),
+    head=words("head").lower(),
+    key="headmap",
+    on_pick=ask_head,
+)
+
+own = next(row for row in measured if row.path == path and row.head == head)
+answers = [(getattr(own, ask), words(f"heads.ask.{ask}")) for ask in asks if getattr(own, ask) is not None]
+one, two, told = st.columns([4, 4, 5], gap="large")
+with one:
+    st.markdown(f"**{words('heads.this', layer=view.layer, n=head)}**: {words('heads.focus', token=token)}")
+    row = weights.tensor[head, place]
+    best = row.argsort(descending=True, stable=True)[:LISTED].tolist()
+    listed = [Bar(asked[at], float(row[at])) for at in best if row[at] > 0]
+    bars(listed, name=words("heads.focus", token=asking[place].label), key="bars focus")
+with two:
+    st.markdown(f"**{words('heads.this', layer=view.layer, n=head)}**: {words('heads.received')}")
+    got = attention.received(trace, path)[head]
+    best = got.argsort(descending=True, stable=True)[:LISTED].tolist()
+    bars([Bar(asked[at], float(got[at])) for at in best], name=words("heads.received"), key="bars received")
+with told:
+    if answers:
+        largest, what = max(answers)
+        said = "heads.does" if largest >= HABIT else "heads.does_not"
+        st.markdown(words(said, what=what, share=f"{largest:.0%}"))
+    st.markdown(prose["measures"])
+
+# From the whole vector to one head
+
+st.subheader(words("heads.slice"), anchor=False)
+told, drawn = st.columns([4, 9], gap="large")
+told.markdown(prose["slice"])
+told.latex(
+    r"q^{(h)} = W_Q^{(h)} x + b_Q^{(h)} \qquad W_Q^{(h)} \in \mathbb{R}^{d_k \times d_{\text{model}}}".replace(
+        "x +", f"{glossary.entry(read_by(trace, f'{path}.queries'), trace).symbol} +"
+    )
+)
+
+
+def strip(title: str, note: str, tensor, axis: str, of: str, part: tuple, end: float | None, scale: str, index) -> None:
+    """A vector in a row, under its title; `index` makes the place of one of its numbers in the value `of`."""
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        st.markdown(title, width="content")
+        st.markdown(f":gray[{note}]", width="content")
+    key = f"strip {path} {title}"
+    cell = chosen_in(of) if index else None
+    st.session_state[key] = {"cell": [cell[-1]] if cell and index(cell[-1]) == cell else None}
+
+    def clicked() -> None:
+        cell = st.session_state[key]["cell"]
+        if cell and index:
+            open_cell(of, index(cell[0]))
+
+    matrix(
+        Value(tensor, (axis,)),
+        name=title,
+        path=of,
+        part=part,
+        key=key,
+        scale=scale,
+        limit=end,
+        legend=False,
+        language=words.language,
+        on_choose=clicked,
+    )
+
+
+read = read_by(trace, f"{path}.queries")
+queries = trace[f"{path}.queries"].tensor
+d_k = queries.shape[-1]
+q, sliced = queries[head, place], attention.sliced_query(trace, path, head, place)
+reading = attention.reading(trace, path, head)
+inside = float(reading[head * d_k : (head + 1) * d_k].square().sum() / reading.square().sum())
+cosine = float((q @ sliced) / (q.norm() * sliced.norm()))
+with drawn:
+    strip(f"{words('heads.read')}, {token}", f"{config.d_model}", trace[read].tensor[place], "d_model", read, (place,),
+          limit(trace, read), "signed", lambda at: (place, at))  # fmt: skip
+    strip(
+        words("heads.reading"),
+        words("heads.own", share=f"{inside:.0%}", first=head * d_k, last=(head + 1) * d_k - 1),
+        reading,
+        "d_model",
+        f"{path}.w_q.weight",
+        (),
+        float(reading.max()),
+        "query",
+        None,
+    )
+    strip(words("heads.query"), f"{d_k}", q, "d_k", f"{path}.queries", (head, place), limit(trace, f"{path}.queries"),
+          "query", lambda at: (head, place, at))  # fmt: skip
+    if config.heads > 1:
+        said = words("heads.cosine", cosine=f"{cosine:.2f}".replace("-", "−")) if math.isfinite(cosine) else ""
+        strip(words("heads.sliced"), said, sliced, "d_k", f"{path}.w_q.weight", (), limit(trace, f"{path}.queries"),
+              "query", None)  # fmt: skip
+opened(read, f"{path}.queries")
+
+# Joined and mixed
+
+st.subheader(words("heads.joined"), anchor=False)
+told, drawn = st.columns([4, 9], gap="large")
+given = attention.contributions(trace, path)
+names = [words("heads.row", n=at) for at in range(config.heads)]
+with drawn:
+    st.markdown(words("heads.outputs", token=token))
+    outputs = f"outputs {path}"
+    cell = chosen_in(f"{path}.heads")
+    st.session_state[outputs] = {"cell": [cell[0], cell[2]] if cell and cell[1] == place else None}
+
+    def open_output() -> None:
+        cell = st.session_state[outputs]["cell"]
+        if cell:
+            open_cell(f"{path}.heads", (cell[0], place, cell[1]))
+
+    matrix(
+        Value(trace[f"{path}.heads"].tensor[:, place], ("head", "d_v")),
+        name=glossary.entry(f"{path}.heads", trace).name[words.language],
+        path=f"{path}.heads",
+        key=outputs,
+        rows=names,
+        scale="value",
+        limit=limit(trace, f"{path}.heads"),
+        legend=False,
+        language=words.language,
+        on_choose=open_output,
+    )
+    strip(words("heads.concat"), f"{config.d_model}", trace[f"{path}.concat"].tensor[place], "d_model",
+          f"{path}.concat", (place,), limit(trace, f"{path}.heads"), "value", lambda at: (place, at))  # fmt: skip
+    st.markdown(words("heads.parts"))
+    parts = f"parts {path}"
+    cell = chosen_in(f"{path}.output")
+    last = config.heads + 1
+    st.session_state[parts] = {"cell": [last, cell[1]] if cell and cell[0] == place else None}
+
+    def open_part() -> None:
+        cell = st.session_state[parts]["cell"]
+        if cell:
+            open_cell(f"{path}.output", (place, cell[1]))
+
+    matrix(
+        Value(attention.stacked(given, place), ("", "d_model")),
+        name=glossary.entry(f"{path}.output", trace).name[words.language],
+        path=f"{path}.output",
+        key=parts,
+        rows=[*names, words("heads.bias"), words("heads.sum")],
+        limit=limit(trace, f"{path}.output"),
+        language=words.language,
+        on_choose=open_part,
+    )
+with told:
+    st.markdown(prose["joined"])
+    st.latex(glossary.entry(f"{path}.output", trace).formula + r" = b_O + \sum_h W_O^{(h)} z^{(h)}")
+    st.markdown(words("heads.share"))
+    of_focus = given.share[:, place].tolist()
+    st.altair_chart(charts.shares(of_focus, head, words), width="stretch", key="shares")
+opened(f"{path}.heads", f"{path}.concat", f"{path}.output")
+
+st.subheader(words("references"), anchor=False)
+st.markdown(prose["references"])
