@@ -22,10 +22,18 @@ ROWS = 8  # neurons in the picture
 WIDEST = 6  # tokens and contexts in the lists of one neuron
 ORDERS = ("open", "write", "push")
 READY = {
-    "encoder": ("The big dog saw the little [MASK] dog.", "강아지가 물을 마시고 [MASK]를 먹었어요.", "She was very [MASK]."),
+    "encoder": (
+        "The big dog saw the little [MASK] dog.",
+        "강아지가 물을 마시고 [MASK]를 먹었어요.",
+        "She was very [MASK].",
+    ),
     "decoder": ("The big dog saw the little dog and the", "고양이가 물을 마시고 밥을", "Once upon a time there was a"),
-    "encoder-decoder": ("The dog saw the big dog.", "She drinks water and eats bread.", "The doctor is in the kitchen."),
-}  # fmt: skip
+    "encoder-decoder": (
+        "The dog saw the big dog.",
+        "She drinks water and eats bread.",
+        "The doctor is in the kitchen.",
+    ),
+}
 
 controls.within_frame()
 
@@ -62,7 +70,8 @@ with st.container(height=168 if len(tokens) > MANY else "content", border=False)
 
 left, right = st.columns([3, 2], vertical_alignment="bottom")
 with left:
-    order = controls.pick_option("order", ORDERS, lambda name: words(f"ff.order.{name}"), "open", words("ff.order"))
+    orders = ORDERS if stack == view.stack else ORDERS[:2]
+    order = controls.pick_option("order", orders, lambda name: words(f"ff.order.{name}"), "open", words("ff.order"))
 with right:
     gate = controls.pick_option(
         "gate", ACTIVATIONS, lambda name: words(f"ff.gate_used.{name}"), config.activation, words("ff.gate_used")
@@ -81,7 +90,7 @@ pushes = attribution.neurons(trace, path, view.focus, target)
 direct = stack == view.stack
 probed, mixed = memory.probe(trace, path, place), memory.compose(trace, path, place)
 activated = trace[f"{path}.activated"].tensor[place]
-ranked = {"open": activated, "write": mixed.size, "push": pushes.abs() if direct else mixed.size}[order]
+ranked = {"open": activated, "write": mixed.size, "push": pushes.abs()}[order]
 best = ranked.argsort(descending=True, stable=True).tolist()
 asked = controls.option("neuron")
 neuron = int(asked) if asked.isdecimal() and len(asked) < 6 and int(asked) < config.d_ff else best[0]
@@ -95,6 +104,10 @@ def choose(number: int) -> None:
 
 
 def open_cell(path: str, index: tuple[int, ...]) -> None:
+    """A number of this layer is opened here, one of another layer among all values."""
+    if view.layer_of(path) not in (None, view.layer):
+        controls.open_value(path, index)
+        return
     controls.set_option("p", path)
     controls.set_option("pc", ",".join(map(str, index)))
 
@@ -155,8 +168,8 @@ if other_gate:
 
 opened = controls.option("p")
 if opened:
-    opened = nearest(trace, opened, view.layer, f"{path}.hidden")
-    index = controls.cell(run.value(opened).tensor.shape, "pc")
+    opened = nearest(trace, opened, view.layer)
+    index = controls.cell(run.value(opened).tensor.shape, "pc") if opened else None
     if index is not None:
         arithmetic_panel(shown, opened, index, key="feed-forward", on_open=open_cell)
         with st.container(horizontal=True):

@@ -31,7 +31,7 @@ function plot(data, words, tip, pick) {
   const x = (h) => 4 + ((h - least) / (most - least)) * (width - 8);
   const tall = Math.max(...data.activated, 1);
   const y = (g) => zero - (g / tall) * (zero - top - 10);
-  svg.setAttribute("viewBox", `0 0 ${width} 300`);
+  svg.setAttribute("viewBox", `0 0 ${width} 308`);
   svg.setAttribute("role", "img");
   svg.setAttribute("aria-label", filled(words.gate_alt, { n: data.open, all: data.hidden.length }));
   drawn(svg, "path", { d: `M0 ${y(0)}H${width}M${x(0)} ${top}V${bottom + 12}`, class: "axis" });
@@ -71,12 +71,11 @@ function plot(data, words, tip, pick) {
   for (const h of data.hidden) bins[Math.min(count - 1, Math.floor(((h - least) / (most - least)) * count))]++;
   const highest = Math.max(...bins);
   bins.forEach((number, at) => {
-    const high = (number / highest) * 38;
+    const high = (number / highest) * 40;
     if (number) drawn(svg, "rect", { x: 4 + (at * (width - 8)) / count, y: base - high, width: (width - 8) / count - 1, height: high, class: "bin" });
   });
-  const said = filled(words.open, { n: data.open, all: data.hidden.length });
-  drawn(svg, "text", { x: width - 2, y: base - 24, class: "tick end" }, said);
-  drawn(svg, "text", { x: width - 2, y: base - 10, class: "tick end" }, filled(words.shut, { n: data.hidden.length - data.open }));
+  drawn(svg, "text", { x: 4, y: base + 16, class: "tick" }, filled(words.shut, { n: data.hidden.length - data.open }));
+  drawn(svg, "text", { x: width - 4, y: base + 16, class: "tick end" }, filled(words.open, { n: data.open, all: data.hidden.length }));
   return { svg, chosen };
 }
 

@@ -21,23 +21,11 @@ _component = st.components.v2.component(
 )
 SHOWN = 40  # positions as bars; of a longer text those around the focus
 AROUND = 44  # characters of a context on each side
-LAYER = [
-    "probe",
-    "probe_under",
-    "cosine",
-    "gate",
-    "gate_under",
-    "gate_alt",
-    "open",
-    "shut",
-    "more",
-    "compose",
-    "compose_under",
-    "to_logit",
-    "writes",
-    "all",
-]
-NEURON = ["neuron", "here", "texts", "up", "down", "off", "probability", "as_is", "without"]
+LAYER = (
+    *("probe", "probe_under", "cosine", "gate", "gate_under", "gate_alt", "open", "shut", "more"),
+    *("compose", "compose_under", "to_logit", "writes", "all"),
+)
+NEURON = ("neuron", "here", "texts", "up", "down", "off", "probability", "as_is", "without")
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,8 @@ function formula(text) {
 const hex = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
 const mix = (one, other, share) => one.map((part, at) => part + (other[at] - part) * share);
 const minus = (text) => text.replace("-", "−");
-const fixed = (number, digits = 2) => minus(number.toFixed(digits));
-const signed = (number, digits = 2) => `${number > 0 ? "+" : ""}${fixed(number, digits)}`;
+const fixed = (number, digits = 2) => minus(number.toFixed(digits).replace(/^-(0(\.0*)?)$/, "$1"));
+const signed = (number, digits = 2) => (Number(number.toFixed(digits)) > 0 ? "+" : "") + fixed(number, digits);
 const filled = (text, parts) => text.replace(/\{(\w+)\}/g, (_, name) => parts[name]);
 
 /** The theme as it is now; `signed(z)` is the colour of a signed value of -1 to 1, zero being paper. */
