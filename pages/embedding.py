@@ -135,7 +135,8 @@ with drawn:
         lengths = [wave.wavelength for wave in waves]
         st.altair_chart(charts.wavelengths(lengths, seen // 2, words), width="stretch", key="wavelengths")
 told.markdown(prose["positions"])
-told.latex(glossary.entry(paths["positions"], trace).cell)
+for part in glossary.entry(paths["positions"], trace).formula.split(r",\quad"):
+    told.latex(part)
 
 # Nearest tokens, and the map
 
@@ -208,18 +209,15 @@ with drawn:
     st.markdown(f":gray[{words('embedding.parts')}] {' · '.join(parts)}")
 
 st.subheader(words("embedding.beyond"), anchor=False)
-told, drawn = st.columns([4, 9], gap="large")
 pairs = len(config.stacks) > 1
-told.markdown(prose["beyond encoder-decoder" if pairs else "beyond"].format(english=len(memory.sentences("en"))))
-with drawn:
-    if controls.option("far") != "1":
-        st.button(words("embedding.measure"), on_click=controls.set_option, args=("far", "1"))
-    else:
-        with st.spinner(words("embedding.measuring")):
-            measured = passes.far(view.choices.model)
-        rows = [(one.first, one.last, one.loss) for one in measured]
-        st.markdown(words("embedding.far"))
-        st.altair_chart(charts.losses(rows, None if pairs else MAX_TOKENS, words), width="stretch", key="far")
+st.markdown(prose["beyond encoder-decoder" if pairs else "beyond"].format(english=len(memory.sentences("en"))))
+if controls.option("far") == "1":
+    with st.spinner(words("embedding.measuring")):
+        rows = [(one.first, one.last, one.loss) for one in passes.far(view.choices.model)]
+    st.markdown(words("embedding.far"))
+    st.altair_chart(charts.losses(rows, None if pairs else MAX_TOKENS, words), width="stretch", key="far")
+else:
+    st.button(words("embedding.measure"), on_click=controls.set_option, args=("far", "1"))
 
 st.subheader(words("references"), anchor=False)
 st.markdown(prose["references"])

@@ -93,7 +93,11 @@ def chosen_in(value: str) -> tuple[int, ...] | None:
 
 title = "heads.all" if config.heads > 1 else "heads.one"
 st.subheader(words(title, n=config.heads, layer=view.layer), anchor=False)
-drawn, told = st.columns([9, 4], gap="large")
+if config.heads > 2:
+    drawn, (told, why, more) = st.container(), st.columns([5, 5, 4], gap="large")
+else:  # one or two maps leave room beside them
+    drawn, told = st.columns([7, 4], gap="large")
+    why = more = told
 
 
 def picked() -> None:
@@ -121,8 +125,9 @@ with drawn:
         language=words.language,
         on_choose=picked,
     )
-with told:
-    st.markdown(prose["heads"])
+told.markdown(prose["heads"])
+why.markdown(prose["why heads"])
+with more:
     st.latex(glossary.entry(f"{path}.weights", trace).formula)
     alike = attention.overlap(trace, path)
     if config.heads > 1 and not alike.isnan().any():
@@ -152,7 +157,9 @@ def question(name: str, note: str) -> Question:
 asks = ["itself", "previous", "next", "first", "same"]
 if config.architecture == "decoder":
     asks.remove("next")  # a decoder may not look ahead
-questions = [question(ask, "same" if ask == "same" else "share") for ask in asks] + [question("spread", "spread")]
+twice = any(row.same is not None for row in measured)
+notes = {"same": "same" if twice else "once"}
+questions = [question(ask, notes.get(ask, "share")) for ask in asks] + [question("spread", "spread")]
 for ask in ("particle", "ending"):
     answers, chances = [], []
     for found in attentions:
@@ -251,7 +258,7 @@ reading = attention.reading(trace, path, head)
 inside = float(reading[head * d_k : (head + 1) * d_k].square().sum() / reading.square().sum())
 cosine = float((q @ sliced) / (q.norm() * sliced.norm()))
 with drawn:
-    strip(f"{words('heads.read')}, {token}", f"{config.d_model}", trace[read].tensor[place], "d_model", read, (place,),
+    strip(f"{words('heads.read')}, {token}", words("heads.numbers", n=config.d_model), trace[read].tensor[place], "d_model", read, (place,),
           limit(trace, read), "signed", lambda at: (place, at))  # fmt: skip
     strip(
         words("heads.reading"),
@@ -264,7 +271,7 @@ with drawn:
         "query",
         None,
     )
-    strip(words("heads.query"), f"{d_k}", q, "d_k", f"{path}.queries", (head, place), limit(trace, f"{path}.queries"),
+    strip(words("heads.query"), words("heads.numbers", n=d_k), q, "d_k", f"{path}.queries", (head, place), limit(trace, f"{path}.queries"),
           "query", lambda at: (head, place, at))  # fmt: skip
     if config.heads > 1:
         said = words("heads.cosine", cosine=f"{cosine:.2f}".replace("-", "−")) if math.isfinite(cosine) else ""
@@ -301,7 +308,7 @@ with drawn:
         language=words.language,
         on_choose=open_output,
     )
-    strip(words("heads.concat"), f"{config.d_model}", trace[f"{path}.concat"].tensor[place], "d_model",
+    strip(words("heads.concat"), words("heads.numbers", n=config.d_model), trace[f"{path}.concat"].tensor[place], "d_model",
           f"{path}.concat", (place,), limit(trace, f"{path}.heads"), "value", lambda at: (place, at))  # fmt: skip
     st.markdown(words("heads.parts"))
     parts = f"parts {path}"
