@@ -91,14 +91,26 @@ def look_at_row(row: int) -> None:
 
 def look_at_source(key: int) -> None:
     """The weight of the row in focus on a source token: of the head on the screen, or of the one that gives most."""
-    at = view.head if shown == "head" else int(trace[path].tensor[:, view.focus, key].argmax())
-    open_cell(path, (at, view.focus, key))
+    layers = range(view.config.layers) if shown == "all" else [view.layer]
+    heads = [view.head] if shown == "head" else range(view.config.heads)
+    layer, head = max(
+        ((layer, head) for layer in layers for head in heads),
+        key=lambda at: float(trace[weights_in(at[0])].tensor[at[1], view.focus, key]),
+    )
+    controls.choose(layer=layer)
+    controls.set_option("v", weights_in(layer))
+    controls.set_option("c", f"{head},{view.focus},{key}")
+
+
+def weights_in(layer: int) -> str:
+    """The path of a layer's cross-attention weights."""
+    return f"decoder.layers.{layer}.cross_attention.weights"
 
 
 def choose_heads() -> None:
     chosen = st.session_state["crossing heads"]
-    controls.set_option("of", "mean" if chosen == "mean" else "head")
-    if chosen != "mean":
+    controls.set_option("of", "head" if chosen.isdecimal() else chosen)
+    if chosen.isdecimal():
         controls.choose(head=int(chosen))
 
 
@@ -163,7 +175,7 @@ if not crosses:
     no_crossing(view.config.architecture)
 else:
     source, target = view.tokens["encoder"], view.tokens["decoder"]
-    own, path = (f"decoder.layers.{view.layer}.{kind}" for kind in ("self_attention", "cross_attention.weights"))
+    path, own = weights_in(view.layer), f"decoder.layers.{view.layer}.self_attention"
     asking, memory = (glossary.inputs(path.replace("weights", of), trace)["x"] for of in ("queries", "keys"))
     queries, keys, values = (path.replace("weights", of) for of in ("queries", "keys", "values"))
     pictured = (path, f"{own}.weights", asking, memory, queries, keys, values)
@@ -176,29 +188,28 @@ else:
 
     # Who looks at whom
 
-    shown = controls.option("of", "mean", ("mean", "head"))
-    weights = trace[path].tensor.mean(0) if shown == "mean" else trace[path].tensor[view.head]
+    looks = measured.looks(trace)
+    shown = controls.option("of", "all", ("all", "mean", "head"))
+    weights = {"all": looks, "mean": trace[path].tensor.mean(0), "head": trace[path].tensor[view.head]}[shown]
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom", key="named"):
-        told = words("crossing.mean", layer=view.layer, n=view.config.heads) if shown == "mean" else words(
-            "crossing.head", layer=view.layer, head=view.head
-        )  # fmt: skip
+        told = words(f"crossing.of.{shown}", layer=view.layer, head=view.head, n=view.config.heads)
         st.markdown(f"**{words('crossing.title')}** :gray[{told}]", width="content")
-        st.session_state["crossing heads"] = "mean" if shown == "mean" else str(view.head)
+        st.session_state["crossing heads"] = str(view.head) if shown == "head" else shown
         st.segmented_control(
-            words("heads"), ["mean", *map(str, range(view.config.heads))], key="crossing heads", required=True,
-            format_func=lambda which: words("crossing.all_heads") if which == "mean" else words("head.of", n=which),
+            words("heads"), ["all", "mean", *map(str, range(view.config.heads))], key="crossing heads", required=True,
+            format_func=lambda of: words("head.of", n=of) if of.isdecimal() else words(f"crossing.choose.{of}"),
             label_visibility="collapsed", on_change=choose_heads, width="content",
         )  # fmt: skip
+    order = measured.order(weights, view.run.source)
     crossing(
         picture(source, target, expected, weights, view.focus),
         words,
         key="crossing",
         chosen=index[2] if opened == path and index is not None and index[1] == view.focus else None,
+        note=words("crossing.order", pairs=order.pairs, crossed=order.crossed),
         on_target=look_at_row,
         on_source=look_at_source,
     )
-    order = measured.order(weights, view.run.source)
-    st.markdown(f":gray[{words('crossing.order', pairs=order.pairs, crossed=order.crossed)}]")
     if opened == path:
         arithmetic(path)
 
@@ -214,7 +225,6 @@ else:
     # What it needs
 
     st.subheader(words("crossing.needs"), anchor=False)
-    looks = measured.looks(trace)
     every = len(source) * len(target) <= PAIRS
     hidden = tuple(range(len(source))) if every else tuple(sorted(looks[view.focus].topk(LISTED).indices.tolist()))
     with st.spinner(words("crossing.trying")):
@@ -249,11 +259,12 @@ else:
     st.markdown(prose["vectors"])
     left, right = st.columns(2, gap="medium")
     with left:
-        st.markdown(f"**{name(asking)}**  :gray[$\\to$] :blue[**{name(queries)}**]")
+        st.markdown(f"**{words('crossing.own')}** $x$ :gray[$\\to$] :blue[**{name(queries)}**]")
         plate(asking)
         plate(queries, head=view.head, scale="query")
     with right:
-        st.markdown(f"**{name(memory)}**  :gray[$\\to$] :orange[**{name(keys)}**], :green[**{name(values)}**]")
+        made = f":orange[**{name(keys)}**], :green[**{name(values)}**]"
+        st.markdown(f"**{words('crossing.memory')}** $M$ :gray[$\\to$] {made}")
         plate(memory)
         plate(keys, head=view.head, scale="key")
         plate(values, head=view.head, scale="value")
@@ -261,13 +272,14 @@ else:
 
     st.subheader(words("crossing.maps"), anchor=False)
     st.markdown(prose["maps"])
+    where = words("crossing.of.head", layer=view.layer, head=view.head)
     inside, across = st.columns(2, gap="medium")
     with inside:
-        st.markdown(f"**{words('part.self_attention')}**")
-        plate(f"{own}.weights", scale="weight", columns=True, labels=rows(target, expected))
+        st.markdown(f"**{words('part.self_attention')}** :gray[{where}]")
+        plate(f"{own}.weights", head=view.head, scale="weight", columns=True, labels=rows(target, expected))
     with across:
-        st.markdown(f"**{words('part.cross_attention')}**")
-        plate(path, scale="weight", columns=True, labels=rows(target, expected))
+        st.markdown(f"**{words('part.cross_attention')}** :gray[{where}]")
+        plate(path, head=view.head, scale="weight", columns=True, labels=rows(target, expected))
     arithmetic(f"{own}.weights")
 
 st.markdown(prose["uses"])

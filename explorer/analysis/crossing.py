@@ -98,7 +98,8 @@ class Verdict:
     Each row is one of three: `same`, where the token that is looked at most is also the one whose loss costs most;
     `other`, where another token costs most; `none`, where no single token costs more than `MATTERS`.
     `row` and `key` are the pair that misleads most: the most weight on a word ([BOS] and [EOS] are none) whose loss
-    does not cost as much; None where there is no such pair. `needed` is the token that this row needs most, None where it needs none.
+    does not cost as much; None where there is no such pair. `needed` is the token that this row needs most; None where
+    it needs none.
     """
 
     same: int

@@ -85,7 +85,7 @@ class Crossing {
   }
 
   text(words, x, y, kind = "") {
-    const made = element("span", `text ${kind}`, words);
+    const made = element("span", `word ${kind}`, words);
     made.style.left = `${x}px`;
     made.style.top = `${y}px`;
     this.stage.append(made);
@@ -96,9 +96,9 @@ class Crossing {
   level(source, target, out, sources, pairs, gutter, room) {
     const { words, shares } = this.data, top = 20, low = top + 22 + 170;
     const total = (sizes) => sizes.reduce((one, other) => one + other, 0);
-    const full = Math.min(room, Math.max(total(sources) + 44 * (sources.length - 1), total(pairs) + 44 * (pairs.length - 1)));
+    const full = Math.min(room, Math.max(total(sources) + 60 * (sources.length - 1), total(pairs) + 60 * (pairs.length - 1)));
     const place = (sizes) => {
-      const gap = sizes.length > 1 ? Math.min(72, (full - total(sizes)) / (sizes.length - 1)) : 0;
+      const gap = sizes.length > 1 ? Math.min(96, (full - total(sizes)) / (sizes.length - 1)) : 0;
       let x = gutter + (full - total(sizes) - gap * (sizes.length - 1)) / 2;
       return sizes.map((size) => { const at = x + size / 2; x += size + gap; return at; });
     };
@@ -124,7 +124,7 @@ class Crossing {
 
   /** Source at the left, target and what is predicted at the right, where there is too little width. */
   upright(source, target, out, width) {
-    const { words, shares, data } = { ...this.data, data: this.data }, pitch = 27, top = 22;
+    const { words, shares } = this.data, pitch = 27, top = 22;
     const right = Math.max(...target.map((one) => one.offsetWidth)), last = Math.max(...out.map((one) => one.offsetWidth));
     const left = Math.max(...source.map((one) => one.offsetWidth)), end = Math.min(width, 640), x = end - right - last - 46;
     source.forEach((one, i) => { one.style.left = `${left - one.offsetWidth}px`; one.style.top = `${top + i * pitch}px`; });

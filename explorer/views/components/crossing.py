@@ -1,4 +1,4 @@
-"""Who looks at whom: source chips above, target chips below, a curve for each weight; and what the source is needed for.
+"""Who looks at whom: source chips above, target chips below, a curve for each weight; and what is needed of it.
 
 `picture` and `table` turn numbers into what the script draws, without a browser. A target token stands with the token
 that is predicted after it, since a row of cross-attention serves that prediction. What a person typed is data: the
@@ -94,11 +94,15 @@ def crossing(
     *,
     key: str,
     chosen: int | None,
+    note: str,
     on_target: Callable[[int], None],
     on_source: Callable[[int], None],
 ) -> None:
-    """Draw a `picture`. A click on a target token calls `on_target` with its position, one on a source token, of which
-    `chosen` is one, `on_source`, each before the rerun."""
+    """Draw a `picture`, and a note under it.
+
+    A click on a target token calls `on_target` with its position, one on a source token, of which `chosen` is one,
+    `on_source`, each before the rerun.
+    """
     first, sizes = data["first"], (len(data["source"]), len(data["target"]))
 
     def picked() -> None:
@@ -111,7 +115,7 @@ def crossing(
     left_out = data["left_out"]
     said = {name: words(f"crossing.{name}") for name in ("source", "in", "out", "looks", "looked", "hint")}
     said["name"] = words("crossing.alt", source=sizes[0], target=sizes[1])
-    said["notes"] = [words("crossing.light", least=f"{LEAST:.2f}"[1:])]
+    said["notes"] = [f"{words('crossing.light', least=f'{LEAST:.2f}'[1:])} {note}"]
     if any(left_out):
         said["notes"].append(words("crossing.window", source=sum(left_out[:2]), target=sum(left_out[2:])))
         said["notes"].append(words("crossing.beyond", share=f"{data['beyond'] / 1000:.2f}"))
