@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from explorer.analysis.generation import Generated
     from explorer.analysis.length import Stretch
     from explorer.analysis.memory import Firing
+    from explorer.analysis.predictions import Answer
     from explorer.analysis.proof import Proof, Reference
     from explorer.trace import Trace, Value
     from explorer.transformer import Transformer
@@ -120,6 +121,16 @@ def firing(name: str, path: str) -> "tuple[Firing, list[tuple[str, list[Token]]]
     ids = [tuple(tokens and [token.id for token in tokens] for tokens in pair) for pair in pairs]
     seen = [(text, pair[side]) for text, pair in zip(texts, pairs, strict=False)]
     return memory.firing(made, ids, path), seen
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def masked_in_turn(name: str, source: Ids, places: Ids) -> "list[Answer]":
+    """What an encoder makes of each of these places when it alone is masked."""
+    import torch
+
+    from explorer.analysis.predictions import in_turn
+
+    return in_turn(model(name), torch.tensor(source), places)
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)

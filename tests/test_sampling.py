@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from explorer.analysis.sampling import sample
+from explorer.analysis.sampling import draw, sample
 
 LOGITS = torch.tensor([0.5, 2.0, -1.0, 1.0, 2.0, -3.0])
 
@@ -51,3 +51,10 @@ def test_equal_logits_do_not_let_more_than_k_pass():
 def test_what_cannot_be_is_refused_with_its_number(wrong):
     with pytest.raises(ValueError, match=str(next(iter(wrong.values())))):
         sample(LOGITS, **wrong)
+
+
+def test_only_who_is_kept_is_drawn_and_in_its_share():
+    found = sample(LOGITS, 1.0, 3)
+    drawn = torch.tensor([draw(found, seed) for seed in range(400)])
+    assert set(drawn.tolist()) == set(found.order[:3].tolist())
+    assert abs(float((drawn == 1).double().mean()) - float(found.shares[1])) < 0.1

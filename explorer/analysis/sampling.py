@@ -50,3 +50,8 @@ def sample(logits: Tensor, temperature: float = 1.0, k: int = 0, p: float = 1.0)
     return Sampling(
         tempered, order, kept, shares, float(mass[after_k:].sum()), float(mass[count:after_k].sum()), after_k, count
     )
+
+
+def draw(found: Sampling, seed: int) -> int:
+    """One token by its chance."""
+    return int(torch.multinomial(found.shares, 1, generator=torch.Generator().manual_seed(seed)))
