@@ -46,8 +46,9 @@ def follow() -> None:
     controls.set_option("step", asked if asked in view.trace else "")
 
 
+picture = stave.view(view.trace, view.tokens, words, view.token, layer=view.layer, focus=view.focus, masked=MASK)
 stave.stave(
-    stave.view(view.trace, view.tokens, words, view.token, layer=view.layer, focus=view.focus, masked=MASK),
+    picture,
     key="overview",
     step=step,
     on_open=open_value,
@@ -55,3 +56,9 @@ stave.stave(
     on_layer=open_layer,
     on_step=follow,
 )
+
+table = st.expander(words("stave.list"), on_change="rerun", key="overview_list")
+if table.open:
+    with table:
+        st.markdown(words.prose("overview")["list"])
+        st.dataframe(stave.listing(picture), hide_index=True)

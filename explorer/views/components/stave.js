@@ -11,7 +11,7 @@ const DARK = {
   weight: "#221E2F #2E2742 #3D3259 #4E3F73 #624E8E #7860A9 #9076C0 #AA91D6 #C7B2EA #E8DCFA",
   below: "#1D323E #295A72 #3D809F #5FA9CB #8FD0EC", above: "#3E2823 #74392C #A8513D #D97A62 #F5B3A0",
 };
-const OWN = { query: "--st-blue-color", key: "--st-orange-color", value: "--st-green-color", weight: "--st-violet-color" };
+const OWN = { query: "blue-color", key: "orange-color", value: "green-color", weight: "violet-color" };
 const STEPS = 256; // colours on each side of zero
 const NS = "http://www.w3.org/2000/svg";
 const CELLS = new Set(["strip", "plate", "maps", "thumb"]);
@@ -25,31 +25,45 @@ const mix = (one, other, share) => one.map((part, at) => part + (other[at] - par
 const clamp = (number, least, most) => Math.max(least, Math.min(most, number));
 const fill = (text, parts) => text.replace(/\{(\w+)\}/g, (_, name) => parts[name] ?? "");
 
+const stops = (colours) => colours.split(" ").map(hex);
+
+/** A colour between those of a ramp. */
 function ramp(colours, share) {
-  const stops = colours.split(" ").map(hex), at = clamp(share, 0, 0.9999) * (stops.length - 1), first = Math.floor(at);
-  return mix(stops[first], stops[first + 1], at - first);
+  const at = clamp(share, 0, 0.9999) * (colours.length - 1), first = Math.floor(at);
+  return mix(colours[first], colours[first + 1], at - first);
 }
 
-/** The theme as it is now. Colours of a mode are a table from -STEPS to STEPS; zero is paper. */
-function palette(element) {
+const ROLES = ["background-color", "secondary-background-color", "text-color", "gray-text-color", "border-color",
+  "violet-color", "gray-color", "yellow-color", "yellow-text-color", "blue-color", "orange-color", "green-color"];
+
+/** The theme as it is now. The colours of a mode are a table, a pixel each, from -STEPS to STEPS; zero is paper. */
+function palette(element, known) {
   const style = getComputedStyle(element), pen = document.createElement("canvas").getContext("2d");
-  const theme = (name) => { pen.fillStyle = style.getPropertyValue(name).trim(); return pen.fillStyle; };
-  const paper = hex(theme("--st-background-color"));
+  const roles = Object.fromEntries(ROLES.map((name) => { pen.fillStyle = style.getPropertyValue(`--st-${name}`).trim(); return [name, pen.fillStyle]; }));
+  const sign = Object.values(roles).join();
+  if (known?.sign === sign) return known;
+  const paper = hex(roles["background-color"]);
   const set = paper[0] * 0.299 + paper[1] * 0.587 + paper[2] * 0.114 > 128 ? LIGHT : DARK;
-  const colour = (mode, z) => {
-    if (mode === "weight") return ramp(set.weight, Math.sqrt(Math.max(0, z)));
-    if (mode === "mask") return ramp(set.weight, 0.25);
-    if (mode === "signed") return mix(paper, ramp(z < 0 ? set.below : set.above, Math.abs(z)), Math.min(1, Math.abs(z) * 4));
-    return z < 0 ? mix(paper, hex(set.negative), (-z) ** 0.9 * 0.8) : mix(paper, hex(theme(OWN[mode])), z ** 0.8);
+  const weight = stops(set.weight), below = stops(set.below), above = stops(set.above), negative = hex(set.negative);
+  const colour = {
+    weight: (z) => ramp(weight, Math.sqrt(Math.max(0, z))),
+    mask: () => ramp(weight, 0.25),
+    signed: (z) => mix(paper, ramp(z < 0 ? below : above, Math.abs(z)), Math.min(1, Math.abs(z) * 4)),
   };
-  const table = {};
-  for (const mode of ["weight", "mask", "signed", "query", "key", "value"]) {
-    table[mode] = Array.from({ length: 2 * STEPS + 1 }, (_, at) => colour(mode, at / STEPS - 1).map(Math.round));
+  for (const mode of ["query", "key", "value"]) {
+    const own = hex(roles[OWN[mode]]);
+    colour[mode] = (z) => (z < 0 ? mix(paper, negative, (-z) ** 0.9 * 0.8) : mix(paper, own, z ** 0.8));
   }
-  const roles = Object.fromEntries(["background-color", "secondary-background-color", "text-color", "gray-text-color",
-    "border-color", "violet-color", "gray-color", "yellow-color", "yellow-text-color", "blue-color", "orange-color",
-    "green-color"].map((name) => [name, theme(`--st-${name}`)]));
-  return { ...set, table, roles, sign: JSON.stringify(roles) };
+  const table = {};
+  for (const mode in colour) {
+    table[mode] = new Uint32Array(2 * STEPS + 1);
+    for (let at = -STEPS; at <= STEPS; at += 1) {
+      const [r, g, b] = colour[mode](at / STEPS).map(Math.round);
+      table[mode][at + STEPS] = 0xff000000 | (b << 16) | (g << 8) | r;
+    }
+  }
+  const css = (mode, z) => `rgb(${colour[mode](z).map(Math.round)})`;
+  return { ...set, table, css, roles, sign };
 }
 
 /** The message: [length of the header][header, deflated][cells]. */
@@ -179,6 +193,7 @@ function written(number, digits = 3) {
   return number < 0 && Number(text) !== 0 ? `−${text}` : text;
 }
 
+const begun = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const span = (kind, text) => { const made = document.createElement("span"); made.className = kind; made.textContent = text; return made; };
 
 class Stave {
@@ -214,8 +229,8 @@ class Stave {
     const turn = this.turn = (this.turn ?? 0) + 1, o = await unpack(data);
     if (turn !== this.turn) return; // a newer message has come
     const first = !this.o;
-    const colours = palette(this.root);
-    const changed = first || o.scene !== this.o.scene, themed = !this.colours || colours.sign !== this.colours.sign;
+    const colours = palette(this.root, this.colours);
+    const changed = first || o.scene !== this.o.scene, themed = colours !== this.colours;
     this.colours = colours;
     if (first && o.step !== null && o.number.has(o.step)) this.step = o.number.get(o.step);
     if (!changed && !themed) return;
@@ -313,12 +328,12 @@ class Stave {
     this.rings = make(this.over, "g");
     const box = legend && inside ? make(this.over, "g", { transform: `translate(${legend.x} ${legend.y})` }) : null;
     this.below.replaceChildren();
-    if (box) this.legend(box, 1);
+    if (box) this.legend(box, 1, true);
     else {
       const across = clamp(Math.floor(this.root.clientWidth / 230), 1, 4);
-      const high = 26 + 25 * Math.ceil(10 / across) + 26, wide = across * 230;
+      const high = across > 1 ? 52 + 27 * Math.ceil(10 / across) : 325, wide = across * 230;
       const svg = make(this.below, "svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high });
-      this.legend(svg, across);
+      this.legend(svg, across, false);
     }
     this.parts = this.spots.filter((spot) => this.o.number.has(spot.p) && spot.kind !== "more" && spot.kind !== "chip")
       .sort((one, other) => this.o.number.get(one.p) - this.o.number.get(other.p));
@@ -332,7 +347,7 @@ class Stave {
   }
 
   draw_arrow(g, { d, colour, head }, c) {
-    const stroke = colour ? c[OWN[colour].slice(5)] : undefined;
+    const stroke = colour ? c[OWN[colour]] : undefined;
     this.make(g, "path", { d, class: "flow", style: stroke && `stroke:${stroke}`, "marker-end": head ? `url(#head-${colour ?? "plain"})` : undefined });
   }
 
@@ -358,8 +373,7 @@ class Stave {
     else { label.setAttribute("x", x + w / 2); label.setAttribute("y", y + h / 2 + 3.8); }
   }
 
-  draw_circle(g, { x, y, r = 0, sign }, c) {
-    const size = r || (sign === "×" || sign === "·" ? 9.5 : 9.5);
+  draw_circle(g, { x, y, r: size, sign }, c) {
     this.make(g, "circle", { cx: x, cy: y, r: size, fill: c["background-color"], stroke: c["text-color"], "stroke-width": 1.3 });
     if (sign === "·") this.make(g, "circle", { cx: x, cy: y, r: 1.8, fill: c["text-color"] });
     else { const a = size * 0.36; this.make(g, "path", { d: `M${x - a} ${y - a}l${2 * a} ${2 * a}M${x - a} ${y + a}l${2 * a} ${-2 * a}`, stroke: c["text-color"], "stroke-width": 1.4, "stroke-linecap": "round" }); }
@@ -393,10 +407,10 @@ class Stave {
     this.make(g, "path", { d: `M${x0} ${y + way * 8}V${y + way * 4}Q${x0} ${y} ${x0 + 4} ${y}H${x1 - 4}Q${x1} ${y} ${x1} ${y + way * 4}V${y + way * 8}`, fill: "none", stroke: c["violet-color"], "stroke-width": 1.4 });
   }
 
-  draw_bar(g, { x, y, w, h, best }, c) { this.make(g, "rect", { x, y, width: w, height: h, rx: 2, fill: best ? c["violet-color"] : `rgb(${ramp(this.colours.weight, 0.45).map(Math.round)})` }); }
+  draw_bar(g, { x, y, w, h, best }, c) { this.make(g, "rect", { x, y, width: w, height: h, rx: 2, fill: best ? c["violet-color"] : this.colours.css("weight", 0.2) }); }
 
   draw_ribbon(g, { d, w, focus, weight }, c) {
-    this.make(g, "path", { d, fill: "none", stroke: focus ? c["violet-color"] : `rgb(${ramp(this.colours.weight, 0.55).map(Math.round)})`, "stroke-width": w, opacity: focus ? 0.95 : Math.min(0.5, 0.16 + weight * 0.35), "stroke-linecap": "round" });
+    this.make(g, "path", { d, fill: "none", stroke: focus ? c["violet-color"] : this.colours.css("weight", 0.3), "stroke-width": w, opacity: focus ? 0.95 : Math.min(0.5, 0.16 + weight * 0.35), "stroke-linecap": "round" });
   }
 
   draw_tick(g, { x, y, w, h }, c) { this.make(g, "rect", { x, y, width: w, height: h, rx: 2, fill: this.colours.raised, stroke: c["border-color"] }); }
@@ -441,7 +455,7 @@ class Stave {
 
   draw_plate(g, item, c) {
     const { x, y, w, h, bar, mode, tick, stack } = item, cells = this.o.cells[item.p];
-    if (bar) this.make(g, "rect", { x, y: y - 5, width: w, height: 3, rx: 1.5, fill: c[(OWN[mode] ?? OWN.weight).slice(5)] });
+    if (bar) this.make(g, "rect", { x, y: y - 5, width: w, height: 3, rx: 1.5, fill: c[OWN[mode] ?? OWN.weight] });
     if (mode === "signed") this.make(g, "rect", { x: x - 0.5, y: y - 0.5, width: w + 1, height: h + 1, rx: 1.5, fill: "none", stroke: c["border-color"] });
     const row = this.focusRow(stack);
     if (tick && row !== null) { const middle = y + (row + 0.5) * h / cells.rows; this.make(g, "path", { d: `M${x - 6} ${middle - 3}l4.5 3l-4.5 3z`, fill: c["yellow-text-color"] }); }
@@ -500,28 +514,29 @@ class Stave {
   // -- cells -----------------------------------------------------------------------------------------------------
 
   /** A head's cells as a small image, a pixel a cell. */
-  image(item, head, cols, row) {
+  image(item, head, cols) {
     const cells = this.o.cells[item.p], name = `${item.p} ${head} ${cols}`;
     if (!this.images.has(name)) {
       const made = document.createElement("canvas"), share = cells.cols / cols;
       made.width = cols;
       made.height = cells.rows;
       const pen = made.getContext("2d"), pixels = pen.createImageData(cols, cells.rows), table = this.colours.table[item.mode];
-      const allowed = this.masked(item), limit = item.mode === "weight" || item.mode === "mask" ? 1 : cells.limit ?? 1;
+      const ink = new Uint32Array(pixels.data.buffer), allowed = this.masked(item), numbers = cells.numbers;
+      const limit = item.mode === "weight" || item.mode === "mask" ? 1 : cells.limit ?? 1;
       for (let i = 0; i < cells.rows; i += 1) {
         for (let j = 0; j < cols; j += 1) {
+          if (allowed && !allowed.numbers[i * cells.cols + j]) continue;
           let at = this.at(cells, head, i, Math.floor(j * share));
           for (let k = Math.floor(j * share) + 1; k < Math.floor((j + 1) * share); k += 1) {
             const other = this.at(cells, head, i, k);
-            if (Math.abs(cells.numbers[other]) > Math.abs(cells.numbers[at])) at = other;
+            if (Math.abs(numbers[other]) > Math.abs(numbers[at])) at = other;
           }
-          if (allowed && !allowed.numbers[i * cells.cols + j]) continue;
-          let z = cells.numbers[at] / limit;
-          if (cells.thumb) {
-            if (item.mode === "weight") { if (!cells.numbers[at]) continue; z = ((cells.numbers[at] - 1) / 254) ** 2; } else z = (cells.numbers[at] - 128) / 127;
-          }
-          const colour = table[Math.round(clamp(Number.isFinite(z) ? z : 0, -1, 1) * STEPS) + STEPS];
-          pixels.data.set([...colour, 255], (i * cols + j) * 4);
+          let z = numbers[at] / limit;
+          if (cells.thumb && item.mode === "weight") {
+            if (!numbers[at]) continue;
+            z = ((numbers[at] - 1) / 254) ** 2;
+          } else if (cells.thumb) z = (numbers[at] - 128) / 127;
+          ink[i * cols + j] = table[Math.round((Number.isFinite(z) ? clamp(z, -1, 1) : 0) * STEPS) + STEPS];
         }
       }
       pen.putImageData(pixels, 0, 0);
@@ -550,9 +565,8 @@ class Stave {
   }
 
   paint_strip(pen, item, px) {
-    const cells = this.o.cells[item.p], cols = Math.min(item.cols, cells.cols * cells.heads), image = this.image(item, 0, cols);
+    const cols = item.cols, image = this.image(item, 0, cols);
     const left = Math.round(item.x * px), right = Math.round((item.x + item.w) * px);
-    pen.fillStyle = this.colours.roles["background-color"];
     item.ys.forEach((y, row) => {
       const top = Math.round((y - item.h / 2) * px), bottom = Math.round((y + item.h / 2) * px);
       pen.drawImage(image, 0, row, cols, 1, left, top, right - left, bottom - top);
@@ -691,22 +705,25 @@ class Stave {
 
   /** Rings around the value that a step computes, and around its inputs. */
   lit(path) {
-    const c = this.colours.roles;
+    const c = this.colours.roles, chips = [];
     for (const item of this.picture.items) {
-      if (item.p !== path || !(item.hit || item.kind === "plus" || item.kind === "norm" || item.kind === "chip")) continue;
+      if (item.p !== path || !(item.hit || item.kind === "plus" || item.kind === "norm")) continue;
       if (item.kind === "layer") continue;
+      if (item.kind === "chip" && this.picture.w > NARROW) { chips.push(item); continue; }
       const [x, y, w, h] = item.kind === "plus" ? [item.x - item.w / 2, item.y, item.w, item.h] : this.box(item);
       this.make(this.rings, "rect", { x: x - 3, y: y - 3, width: w + 6, height: h + 6, rx: item.kind === "plus" || item.kind === "norm" ? Math.min(w, h) / 2 + 3 : 4, fill: "none", stroke: c["text-color"], "stroke-width": 2 });
     }
+    if (chips.length) this.mark(chips[0].x, chips[0].y, chips[0].w, chips.at(-1).y + chips.at(-1).h - chips[0].y, c["text-color"]);
     this.sources(path, null, null, null);
   }
 
   sources(path, item, row, hit) {
     const step = this.o.steps[this.o.number.get(path)];
     for (const read of step.i) {
+      let column = null; // chips one below the other get one ring
       const name = typeof read === "number" ? this.o.steps[read].p : read;
       for (const other of this.picture.items) {
-        if (other.parameter === name && (other.element || other.kind === "pill")) this.around(other);
+        if (other.parameter === name && other.p === path && (other.element || other.kind === "pill")) this.around(other);
         if (other.p !== name || !other.hit || other.kind === "layer" || other.kind === "bar") continue;
         const cells = this.o.cells[name];
         const axes = cells?.axes, mine = item && this.o.cells[item.p]?.axes;
@@ -717,9 +734,15 @@ class Stave {
           else if (mine?.at(-1) === "key") only = hit.col;
           else if (mine?.at(-2) === "key") only = row;
         } else if (hit?.col !== undefined && mine?.at(-1) === "key" && axes?.at(-2) === "key") only = hit.col;
-        const colour = this.colours.roles[(OWN[other.mode] ?? OWN.weight).slice(5)];
+        const colour = this.colours.roles[OWN[other.mode] ?? OWN.weight];
+        if (other.kind === "chip" && only === null && this.picture.w > NARROW) {
+          column ??= [other.x, other.y, other.w, 0];
+          column[3] = other.y + other.h - column[1];
+          continue;
+        }
         this.taken.push(...this.outline({ item: other, row: only ?? undefined }, colour));
       }
+      if (column) this.taken.push(this.mark(...column, this.colours.roles["violet-color"]));
     }
   }
 
@@ -775,7 +798,7 @@ class Stave {
       spoken = `${words.token} ${item.position}: ${text}`;
     } else {
       const step = o.steps[o.number.get(item.p)], text = o.texts[step.e], layer = /\.layers\.(\d+)\./.exec(item.p);
-      line("head", bold(text.name), span("", layer ? fill(words.layer, { n: layer[1] }) : ""));
+      line("head", bold(begun(text.name)), span("", layer ? fill(words.layer, { n: layer[1] }) : ""));
       line("path", item.p);
       line("formula", formula(text.formula));
       const shape = step.s.join(" × "), value = line("value");
@@ -997,22 +1020,22 @@ class Stave {
     const step = steps[at], text = texts[step.e], said = document.createElement("div"), layer = /\.layers\.(\d+)\./.exec(step.p);
     said.className = "words";
     const name = document.createElement("b");
-    name.textContent = text.name;
+    name.textContent = begun(text.name);
     const stack = tokens[step.p.split(".")[0]] ? step.p.split(".")[0] : last, { labels, start, focus } = tokens[stack];
-    const first = span("first", `${labels[focus - start]}: ${step.n.map((number) => (Number.isInteger(number) ? number : written(number))).join(", ")}${step.s.at(-1) > step.n.length ? " …" : ""}`);
+    const first = span("first", ` ${step.n.map((number) => (Number.isInteger(number) ? number : written(number))).join(", ")}${step.s.at(-1) > step.n.length ? " …" : ""}`);
     const where = [step.p.split(".").length > 2 && Object.keys(tokens).length > 1 ? words[stack] : "", layer ? fill(words.layer, { n: layer[1] }) : ""].filter(Boolean).join(", ");
-    said.append(name, where ? ` (${where}). ` : ". ", text.sentence, " ", first);
+    said.append(name, where ? ` (${where}). ` : ". ", text.sentence, " ", span("token", labels[focus - start]), first);
     this.say.append(said, formula(text.formula));
     this.live.textContent = `${fill(words.step_of, { n: at + 1, all: steps.length })}. ${text.name}. ${text.sentence}`;
   }
 
   // -- the legend ------------------------------------------------------------------------------------------------
 
-  legend(parent, across) {
+  legend(parent, across, inside) {
     const c = this.colours.roles, words = this.o.words, make = this.make;
-    make(parent, "text", { x: 0, y: 0 + (across > 1 ? 14 : 0), "font-size": 13, class: "strong" }, words.legend);
-    const shift = across > 1 ? 14 : 0, down = across > 1 ? Math.ceil(10 / across) : 10;
-    const spot = (at) => across > 1 ? [Math.floor(at / down) * 230, 22 + shift + (at % down) * 27] : [0, 22 + at * 25 + Math.max(0, at - 5) * 8];
+    const shift = inside ? 0 : 14, down = Math.ceil(10 / across);
+    make(parent, "text", { x: 0, y: shift, "font-size": 13, class: "strong" }, words.legend);
+    const spot = (at) => across > 1 ? [Math.floor(at / down) * 230, 22 + shift + (at % down) * 27] : [0, 22 + shift + at * 25 + Math.max(0, at - 5) * 8];
     const row = (at, draw, text) => {
       const [x, y] = spot(at), g = make(parent, "g", { transform: `translate(${x} ${y})` });
       draw(g);
@@ -1032,7 +1055,7 @@ class Stave {
       make(g, "text", { x: 106, y: 4, "font-size": 12, class: "second" }, text);
     };
     const cells = (g, mode, y, h, from) => {
-      for (let j = 0; j < 60; j += 1) { const z = from + (1 - from) * j / 59; make(g, "rect", { x: j * 1.6, y, width: 1.8, height: h, fill: `rgb(${this.colours.table[mode][Math.round((mode === "weight" ? z * z : z) * STEPS) + STEPS]})` }); }
+      for (let j = 0; j < 60; j += 1) { const z = from + (1 - from) * j / 59; make(g, "rect", { x: j * 1.6, y, width: 1.8, height: h, fill: this.colours.css(mode, mode === "weight" ? z * z : z) }); }
     };
     const most = written(this.o.stream, 1);
     bar(6, (g) => cells(g, "weight", -5, 10, 0), ["0", ".25", "1"], words.legend_weight);

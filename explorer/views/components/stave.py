@@ -294,7 +294,7 @@ def steps(pass_view: View, language: str) -> tuple[list[dict], list[dict]]:
                 "p": path,
                 "e": texts.setdefault(text, len(texts)),
                 "n": first_numbers(pass_view, path),
-                "i": [number[read] if read in number else read for read in reads],
+                "i": [number.get(read, read) for read in reads],
                 "s": list(trace[path].tensor.shape),
             }
         )
@@ -302,14 +302,38 @@ def steps(pass_view: View, language: str) -> tuple[list[dict], list[dict]]:
     return found, [dict(zip(names, text, strict=True)) for text in texts]
 
 
+def listing(pass_view: View) -> list[dict[str, str]]:
+    """The steps as rows of a table, for those who cannot see the picture."""
+    words = pass_view.words
+    walk, texts = steps(pass_view, words.language)
+    columns = [words(f"stave.list_{name}") for name in ("step", "name", "path", "shape", "first")]
+    return [
+        dict(
+            zip(
+                columns,
+                (
+                    str(number),
+                    texts[step["e"]]["name"],
+                    step["p"],
+                    " × ".join(map(str, step["s"])),
+                    ", ".join("−∞" if n is None else f"{n:.3f}".replace("-", "−") for n in step["n"]),
+                ),
+                strict=True,
+            )
+        )
+        for number, step in enumerate(walk, 1)
+    ]
+
+
 # -- the message ---------------------------------------------------------------------------------------------------
 
 UI = (
-    "back", "next_step", "play", "pause", "whole", "step_of", "scrub", "speak", "numbers_a_cell", "one_of", "masked_cell", "token",
-    "head", "head_n", "click", "click_layer", "row", "legend", "legend_stream", "legend_focus", "legend_read",
-    "legend_add", "legend_norm", "legend_masked", "legend_weight", "legend_signed", "legend_qkv", "legend_point",
-    "legend_click", "tokens_by", "norm", "query", "key", "closed", "probability", "logit", "id", "layer", "walk", "lede",
-    "of_focus", "bytes", "limit",
+    "encoder", "decoder",
+    "back", "next_step", "play", "pause", "whole", "step_of", "scrub", "speak", "numbers_a_cell", "one_of",
+    "masked_cell", "token", "head", "head_n", "click", "click_layer", "legend", "legend_stream", "legend_focus",
+    "legend_read", "legend_add", "legend_norm", "legend_masked", "legend_weight", "legend_signed", "legend_qkv",
+    "legend_point", "legend_click", "tokens_by", "norm", "query", "key", "closed", "logit", "layer", "walk", "lede",
+    "bytes", "limit",
 )  # fmt: skip
 
 

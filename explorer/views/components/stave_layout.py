@@ -138,6 +138,11 @@ class Chip:
     whole: str = ""  # what a tooltip says: the bytes of a part
 
 
+def look(token: Chip) -> dict:
+    """How a chip is drawn."""
+    return {"spaces": token.spaces, "special": token.special, "part": token.part}
+
+
 @dataclass(frozen=True)
 class Prediction:
     """The best tokens at one position, with their probabilities and logits; `claim` is next, masked or none."""
@@ -217,7 +222,7 @@ class Picture:
         return self.view.words(f"stave.{name}", **numbers)
 
     def mode(self, path: str) -> str:
-        return MODES[glossary.entry(path, self.view.trace).role]
+        return MODES[glossary.entry(path).role]
 
     # -- parts ---------------------------------------------------------------------------------------------------
 
@@ -317,18 +322,22 @@ def _toward(here, there, r) -> str:
     return f"{here[0] + dx / length * r:g} {here[1] + dy / length * r:g}"
 
 
-def grid(count: int, rows: int, columns: int, width: float, height: float, gap: float, most: float) -> tuple[int, float]:
-    """How to lay `count` maps of rows x columns into a space: how many side by side, and the size of a cell."""
+def grid(
+    count: int, rows: int, columns: int, width: float, height: float, gap: float, most: float, lift: float = 0
+) -> tuple[int, float]:
+    """How to lay `count` maps of rows x columns into a space: how many side by side, and the size of a cell.
+
+    `lift` is the height of what stands above each map.
+    """
     best = (1, 0.0)
     for across in range(1, count + 1):
         down = -(-count // across)
-        cell = min(
-            (width - (across - 1) * gap) / across / columns, (height - (down - 1) * gap) / down / rows, most
-        )
-        cell = int(cell) if cell >= 4 else int(cell * 2) / 2 if cell >= 1 else cell
-        if cell >= best[1]:
-            if cell > best[1] or down < -(-count // best[0]):
-                best = (across, cell)
+        wide = (width - (across - 1) * gap) / across / columns
+        high = (height - lift - (down - 1) * (gap + lift)) / down / rows
+        cell = max(0.5, min(wide, high, most))
+        cell = int(cell) if cell >= 4 else int(cell * 2) / 2
+        if cell > best[1] or (cell == best[1] and down < -(-count // best[0])):
+            best = (across, cell)
     return best
 
 
@@ -344,17 +353,34 @@ def tokens(picture: Picture, at: Lines, chip_width: float, id_x: float) -> None:
         chip = picture.view.tokens[at.stack.name][position]
         focus = position == at.focus and at.stack.name == _last(picture)
         picture.add(
-            "chip", x=0, y=y - height / 2, w=chip_width, h=height, stack=at.stack.name, position=position,
-            text=shortened(chip.text, chip_width - 11, 12 if boxed else 11), spaces=chip.spaces, special=chip.special,
-            part=chip.part, focus=focus, bare=not boxed and not focus, p=at.stack.ids, hit=True,
-        )  # fmt: skip
+            "chip",
+            x=0,
+            y=y - height / 2,
+            w=chip_width,
+            h=height,
+            stack=at.stack.name,
+            position=position,
+            text=shortened(chip.text, chip_width - 11, 12 if boxed else 11),
+            **look(chip),
+            focus=focus,
+            bare=not boxed and not focus,
+            p=at.stack.ids,
+            hit=True,
+        )
         picture.text(id_x, y + 4, str(chip.id), 11, "end", "second", at.stack.ids)
     for hidden, y, to in ((at.start, at.top - 9, at.start - 1), (at.length - at.stop, at.bottom + 13, at.stop)):
         if hidden:
             picture.add(
-                "more", x=0, y=y - 9, w=chip_width + 30, h=12, stack=at.stack.name, position=to,
-                text=picture.word("more", n=hidden), p=at.stack.ids,
-            )  # fmt: skip
+                "more",
+                x=0,
+                y=y - 9,
+                w=chip_width + 30,
+                h=12,
+                stack=at.stack.name,
+                position=to,
+                text=picture.word("more", n=hidden),
+                p=at.stack.ids,
+            )
 
 
 def entrance(picture: Picture, at: Lines, x: float, hang: int, plate_height: float) -> float:
@@ -370,7 +396,9 @@ def entrance(picture: Picture, at: Lines, x: float, hang: int, plate_height: flo
     if hang > 0:
         y = at.bottom + 32
         picture.arrow(f"M{plus:g} {y - 2:g}V{at.bottom + 5:g}", f"{name}.output")
-        picture.text(plus, y + plate_height + 16, picture.word("positions"), 12, "middle", "second", f"{name}.positions")
+        picture.text(
+            plus, y + plate_height + 16, picture.word("positions"), 12, "middle", "second", f"{name}.positions"
+        )
     else:
         y = at.top - 24 - plate_height
         picture.arrow(f"M{plus:g} {y + plate_height + 2:g}V{at.top - 6:g}", f"{name}.output")
@@ -407,18 +435,34 @@ def compact(picture: Picture, at: Lines, x: float, number: int, hang: int, width
         if sublayer.after:
             picture.add("sliver", x=px + 3.5, y=at.top - 2, w=3, h=at.bottom - at.top + 4, p=sublayer.end)
     picture.add(
-        "layer", x=x, y=top, w=width, h=height, stack=at.stack.name, layer=number, p=end,
-        begins=layer[0].input, text=picture.word("layer", n=number), hit=True,
-    )  # fmt: skip
+        "layer",
+        x=x,
+        y=top,
+        w=width,
+        h=height,
+        stack=at.stack.name,
+        layer=number,
+        p=end,
+        begins=layer[0].input,
+        text=picture.word("layer", n=number),
+        hit=True,
+    )
     y = top + 8
     for _, weights, heads, across, side in maps:
         rows = -(-heads // across)
         left = x + (width - across * side - (across - 1) * 2) / 2
         for head in range(heads):
             picture.add(
-                "thumb", x=left + head % across * (side + 2), y=y + head // across * (side + 3), w=side, h=side,
-                p=weights, head=head, mode="weight", layer=number,
-            )  # fmt: skip
+                "thumb",
+                x=left + head % across * (side + 2),
+                y=y + head // across * (side + 3),
+                w=side,
+                h=side,
+                p=weights,
+                head=head,
+                mode="weight",
+                layer=number,
+            )
         y += rows * (side + 3) + 3
     for sublayer in others:
         side = min(24, inner)
@@ -434,14 +478,23 @@ def after_sum(picture: Picture, at: Lines, x: float, sublayer: Sublayer, small: 
     """The sum on the stave and, where the norm stands there, the norm with its values. Returns the next x."""
     width = 8 if small else 18
     picture.strip(x, width, at.stack.name, sublayer.sum, at.ys, at.strip, 4 if small else 8)
-    return stave_norm(picture, at, x + width + (3 if small else 4), sublayer.after, small) if sublayer.after else x + width
+    return (
+        stave_norm(picture, at, x + width + (3 if small else 4), sublayer.after, small) if sublayer.after else x + width
+    )
 
 
 def stave_norm(picture: Picture, at: Lines, x: float, norm: Sequence[str], small: bool) -> float:
     """A norm that stands on the stave: its capsule, then its values."""
     width = 12 if small else 16
     picture.add(
-        "norm", x=x, y=at.top - 3, w=width, h=at.bottom - at.top + 6, upright=True, text=picture.word("norm"), p=norm[-1]
+        "norm",
+        x=x,
+        y=at.top - 3,
+        w=width,
+        h=at.bottom - at.top + 6,
+        upright=True,
+        text=picture.word("norm"),
+        p=norm[-1],
     )
     x += width + 3
     return picture.norm_motif(norm, at.stack.name, at.ys, at.strip, x, w=24 if small else 40)
@@ -460,7 +513,9 @@ def chain_arrow(y: float, x0: float, x1: float) -> str:
 # -- one stave, with room ----------------------------------------------------------------------------------------
 
 
-def attention_with_room(picture: Picture, at: Lines, x: float, sublayer: Sublayer, plate_width: float) -> tuple:
+def attention_with_room(
+    picture: Picture, at: Lines, x: float, sublayer: Sublayer, plate_width: float, wide_maps: bool
+) -> tuple:
     """An attention detour that hangs from a single stave. Returns its plus, its right end and its lower end."""
     view, name, stack = picture.view, sublayer.name, at.stack.name
     trace = view.trace
@@ -471,19 +526,19 @@ def attention_with_room(picture: Picture, at: Lines, x: float, sublayer: Sublaye
     cx, px = x + 30, x + 64
     room = rows[2] + high / 2 - 34 - (y1 + 104)
     area = 204.0
-    across, cell = grid(heads, n, n, area, room, 10, 14)
-    if cell < 6:
+    corner = not bool(trace[f"{name}.allowed"].tensor[at.start, at.stop - 1])
+    lift = 0 if corner else 13  # where the corner of a map is not masked, its head's number stands above it
+    across, cell = grid(heads, n, n, area, room, 10, 14, lift)
+    if cell < 6 and wide_maps:
         area = 258.0
-        across, cell = grid(heads, n, n, area, room, 8, 14)
+        across, cell = grid(heads, n, n, area, room, 10, 14, lift)
     mx = px + plate_width + 46
     down = -(-heads // across)
     gap = 10
     side_w = across * n * cell + (across - 1) * gap
-    corner = not bool(trace[f"{name}.allowed"].tensor[at.start, at.stop - 1])
-    lift = 0 if corner or cell * n < 44 else 13  # where the corner is full, a head's number stands above its map
     side_h = down * n * cell + (down - 1) * (gap + lift)
     area = max(min(area, side_w), 204)
-    hx = mx + area + 18
+    hx = mx + area + (18 if area == 204 else 25)
     ground = picture.add("ground", x=x, y=y1 + 14, w=hx + 46 + 14 - x, h=rows[2] + high + 28 - y1 - 14)
 
     branch = y1 + 32
@@ -496,9 +551,7 @@ def attention_with_room(picture: Picture, at: Lines, x: float, sublayer: Sublaye
         read(picture, at, cx, branch, sublayer, 1)
     picture.text(px, y1 + 34, picture.word(sublayer.word), 13, p=sublayer.body[0], strong=True)
     picture.text(px, y1 + 49, picture.word(f"{sublayer.word}_does"), 11, tone="second", p=sublayer.body[0])
-    for (role, letter, value), y in zip(
-        (("query", "Q", "queries"), ("key", "K", "keys"), ("value", "V", "values")), rows, strict=True
-    ):
+    for (letter, value), y in zip((("Q", "queries"), ("K", "keys"), ("V", "values")), rows, strict=True):
         path = f"{name}.{value}"
         centre = y + high / 2
         picture.arrow(path_from((cx, branch), (cx, centre), (px - 7, centre)), path)
@@ -525,7 +578,9 @@ def attention_with_room(picture: Picture, at: Lines, x: float, sublayer: Sublaye
     ]
     ty, size = y1 + 34, 34.0
     gutter = (204 - 4 * size) / 3
-    picture.arrow(path_from((nx + 10, ny), (mx - 13, ny), (mx - 13, ty + size / 2), (mx - 4, ty + size / 2), radius=6), raw)
+    picture.arrow(
+        path_from((nx + 10, ny), (mx - 13, ny), (mx - 13, ty + size / 2), (mx - 4, ty + size / 2), radius=6), raw
+    )
     for i, (path, label) in enumerate(zip(steps, labels, strict=True)):
         tx = mx + i * (size + gutter)
         picture.text(tx + size / 2, ty - 6, label, 11, "middle", "second", path)
@@ -541,9 +596,22 @@ def attention_with_room(picture: Picture, at: Lines, x: float, sublayer: Sublaye
     picture.text(mx, my - lift - 11, picture.word("weights"), 12, p=weights, strong=True)
     picture.text(last - 7, my - lift - 11, "softmax", 11, "end", "second", weights)
     picture.add(
-        "maps", x=mx, y=my, w=side_w, h=side_h, p=weights, mode="weight", stack=stack, hit=True,
-        across=across, cell=cell, gap=gap, lift=lift, named=cell * n >= 44, focus=True,
-    )  # fmt: skip
+        "maps",
+        x=mx,
+        y=my,
+        w=side_w,
+        h=side_h,
+        p=weights,
+        mode="weight",
+        stack=stack,
+        hit=True,
+        across=across,
+        cell=cell,
+        gap=gap,
+        lift=lift,
+        named=cell * n >= 44,
+        focus=True,
+    )
 
     # the weighted sum of values, the heads side by side, and out
     vy, sx = rows[2] + high / 2, mx + min(side_w, area) / 2
@@ -607,7 +675,9 @@ def chain_with_room(picture: Picture, at: Lines, x: float, sublayer: Sublayer, p
     return cx2, ground["x"] + ground["w"], ground["y"] + ground["h"]
 
 
-def single(view: View, stack: Stack, plate_width: float, chain_width: float, slack: float = 0) -> tuple:
+def single(
+    view: View, stack: Stack, plate_width: float, chain_width: float, slack: float = 0, wide_maps: bool = True
+) -> tuple:
     """The picture of a pass with one stave, and where its stave ends."""
     picture = Picture(view, WIDTH)
     n = window(len(view.tokens[stack.name]), view.focus[stack.name])
@@ -618,24 +688,24 @@ def single(view: View, stack: Stack, plate_width: float, chain_width: float, sla
     picture.text(0, 18, picture.word("tokens"), 12, strong=True)
     picture.text(0, 33, picture.word("ids"), 12, tone="second")
     tokens(picture, at, 66, 96)
-    picture.text(104, 18, picture.word("embedding"), 12, strong=True, p=f"{embedding}.tokens")
-    picture.text(111, 34, [("E", "i")], 13, "middle", p=f"{embedding}.tokens", parameter=f"{embedding}.weight")
+    picture.text(104, at.top - 26, picture.word("embedding"), 12, strong=True, p=f"{embedding}.tokens")
+    picture.text(111, at.top - 10, [("E", "i")], 13, "middle", p=f"{embedding}.tokens", parameter=f"{embedding}.weight")
     x = entrance(picture, at, 104, 1, 84) + 10 + slack / 4
     lowest = at.bottom + 32 + 84 + 20
     for number in range(view.layer):
-        x = compact(picture, at, x, number, 1, 40, 34 if at.start == 0 else 30) + 5 + slack / 12
+        x = compact(picture, at, x, number, 1, 40, at.top - 10) + 5 + slack / 12
     opened = x + slack / 6
     for i, sublayer in enumerate(stack.layers[view.layer]):
         if sublayer.attends:
-            label = _state(picture, x, sublayer.input)
+            label = _state(picture, at, x, sublayer.input)
             picture.strip(x, 18, stack.name, sublayer.input, at.ys, at.strip)
             x += label + slack / 12
-            plus, end, low = attention_with_room(picture, at, x, sublayer, plate_width)
+            plus, end, low = attention_with_room(picture, at, x, sublayer, plate_width, wide_maps)
         else:
             plus, end, low = chain_with_room(picture, at, x, sublayer, chain_width)
         lowest = max(lowest, low)
         after = after_sum(picture, at, plus + 12, sublayer, False)
-        _state(picture, plus + 12, sublayer.sum, sublayer.end)
+        _state(picture, at, plus + 12, sublayer.sum, sublayer.end)
         last = plus
         nearest = 30 if i + 1 < len(stack.layers[view.layer]) else 0  # the next comb stands this far inside its ground
         x = max(end + 8, after + 10 - nearest) if nearest else after + 10
@@ -643,11 +713,9 @@ def single(view: View, stack: Stack, plate_width: float, chain_width: float, sla
         if sublayer.attends:
             attention_end = end
     picture.add("bracket", x0=opened, x1=last + 8, y=5, way=1)
-    picture.text(
-        (opened + last) / 2, 24, picture.word("opened", n=view.layer), 12, "middle", "accent", strong=True
-    )
+    picture.text((opened + last) / 2, 24, picture.word("opened", n=view.layer), 12, "middle", "accent", strong=True)
     for number in range(view.layer + 1, len(stack.layers)):
-        x = compact(picture, at, x, number, 1, 40, 34 if at.start == 0 else 30) + 5 + slack / 12
+        x = compact(picture, at, x, number, 1, 40, at.top - 10) + 5 + slack / 12
     if stack.norm:
         x = stave_norm(picture, at, x, stack.norm, False)
     end = x + 6
@@ -660,7 +728,7 @@ def single(view: View, stack: Stack, plate_width: float, chain_width: float, sla
     return picture, end
 
 
-def _state(picture: Picture, x: float, path: str, end: str | None = None) -> float:
+def _state(picture: Picture, at: Lines, x: float, path: str, end: str | None = None) -> float:
     """The stream's symbol above its strip; returns how far the next thing stands away."""
     number = int(path.split(".")[2])
     sublayer = path.split(".")[3]
@@ -670,7 +738,7 @@ def _state(picture: Picture, x: float, path: str, end: str | None = None) -> flo
         parts = [("x", "i"), (str(number + 1), "s")]
     else:
         parts = [("x", "i"), (str(number), "s"), "′"]
-    picture.text(x + 9, 34, parts, 13, "middle", p=end or path)
+    picture.text(x + 9, at.top - 10, parts, 13, "middle", p=end or path)
     return 26
 
 
@@ -685,8 +753,18 @@ def _stave(picture: Picture, at: Lines, x0: float, x1: float, right: float, by: 
             d = path_from((x0, y), (right, y), (right, by), (right - 16, by), radius=16)
         else:
             d = f"M{x0:g} {y:g}H{x1 - 10:g}"
-        threads.append({"kind": "thread", "d": d, "focus": focus, "stack": at.stack.name, "position": position, "x0": x0,
-                        "x1": x1 - 10, "y": y})  # fmt: skip
+        threads.append(
+            {
+                "kind": "thread",
+                "d": d,
+                "focus": focus,
+                "stack": at.stack.name,
+                "position": position,
+                "x0": x0,
+                "x1": x1 - 10,
+                "y": y,
+            }
+        )
     picture.items[:0] = sorted(threads, key=lambda thread: thread["focus"])
 
 
@@ -729,9 +807,18 @@ def prediction(picture: Picture, at: Lines, x: float, y: float, right: float) ->
         picture.text(cursor, y + 5, before, 13, strong=True, p="logits")
         cursor += text_width(before, 13.8) + 8
     picture.add(
-        "chip", x=cursor, y=y - 9, w=chip_width, h=18, stack=at.stack.name, position=shown.position, text=label,
-        spaces=chip.spaces, special=chip.special, part=chip.part, focus=shown.position == at.focus, p="logits",
-    )  # fmt: skip
+        "chip",
+        x=cursor,
+        y=y - 9,
+        w=chip_width,
+        h=18,
+        stack=at.stack.name,
+        position=shown.position,
+        text=label,
+        **look(chip),
+        focus=shown.position == at.focus,
+        p="logits",
+    )
     if after:
         picture.text(cursor + chip_width + 8, y + 5, after, 13, strong=True, p="logits")
     wide = end - x - 72 - 46
@@ -739,17 +826,39 @@ def prediction(picture: Picture, at: Lines, x: float, y: float, right: float) ->
     for i, (chip, share, logit) in enumerate(shown.best):
         row = y + 20 + i * 21
         picture.add(
-            "chip", x=x, y=row, w=62, h=18, text=shortened(chip.text, 50), spaces=chip.spaces, special=chip.special,
-            part=chip.part, p="probabilities",
-        )  # fmt: skip
+            "chip",
+            x=x,
+            y=row,
+            w=62,
+            h=18,
+            text=shortened(chip.text, 50),
+            **look(chip),
+            p="probabilities",
+        )
         picture.add(
-            "bar", x=x + 72, y=row + 3, w=max(1, share * scale), h=12, best=i == 0, p="probabilities",
-            position=shown.position, id=chip.id, share=share, logit=logit, hit=True, stack=at.stack.name,
-        )  # fmt: skip
+            "bar",
+            x=x + 72,
+            y=row + 3,
+            w=max(1, share * scale),
+            h=12,
+            best=i == 0,
+            p="probabilities",
+            position=shown.position,
+            id=chip.id,
+            share=share,
+            logit=logit,
+            hit=True,
+            stack=at.stack.name,
+        )
         picture.text(
-            x + 72 + share * scale + 7, row + 13, percent(share), 12, tone=None if i == 0 else "second",
-            strong=i == 0, p="probabilities",
-        )  # fmt: skip
+            x + 72 + share * scale + 7,
+            row + 13,
+            percent(share),
+            12,
+            tone=None if i == 0 else "second",
+            strong=i == 0,
+            p="probabilities",
+        )
     return y + 20 + len(shown.best) * 21
 
 
@@ -794,8 +903,10 @@ def attention_between(
     tall = 72 + side
     y0 = at.bottom + 14 if hang > 0 else at.top - 14 - tall
     order = ("Q", "K", "V") if hang > 0 else ("V", "K", "Q")
-    rows = {letter: y0 + 32 + (side - 106) / 2 * (0 if i == 0 else 1 if i == 1 else 2) + i * step
-            for i, letter in enumerate(order)}  # fmt: skip
+    rows = {
+        letter: y0 + 32 + (side - 106) / 2 * (0 if i == 0 else 1 if i == 1 else 2) + i * step
+        for i, letter in enumerate(order)
+    }
     cx, px, pw = x + 20, x + 50, 40.0
     tx, size = px + pw + 13, 18.0
     mx, my = tx + size + 13, y0 + 34
@@ -825,8 +936,16 @@ def attention_between(
             picture.arrow(path_from((cx, edge), (cx, centre), (px - 6, centre)), path)
         else:
             entries[letter] = (centre, path)
-        picture.text(px - 8, centre - 6 if hang < 0 else centre + 13, [("W", "i"), (letter, "is")], 11, "end", "second", path,
-                     parameter=f"{name}.w_{letter.lower()}.weight")  # fmt: skip
+        picture.text(
+            px - 8,
+            centre - 6 if hang < 0 else centre + 13,
+            [("W", "i"), (letter, "is")],
+            11,
+            "end",
+            "second",
+            path,
+            parameter=f"{name}.w_{letter.lower()}.weight",
+        )
         plate_stack = source if letter != "Q" else stack
         picture.plate(px, y, pw, high, path, plate_stack, bar=True, tick=letter == "Q" or memory is None)
 
@@ -841,26 +960,65 @@ def attention_between(
     q, k = rows["Q"] + high / 2, rows["K"] + high / 2
     join = px + pw + 6
     picture.arrow(path_from((px + pw + 2, k), (join, k), (join, first), (tx - 3, first), radius=4), raw, "key")
-    picture.arrow(path_from((px + pw + 2, q - hang * 3), (join, q - hang * 3), (join, first), (tx - 3, first), radius=4),
-                  raw, "query")  # fmt: skip
+    picture.arrow(
+        path_from((px + pw + 2, q - hang * 3), (join, q - hang * 3), (join, first), (tx - 3, first), radius=4),
+        raw,
+        "query",
+    )
     for i, path in enumerate(steps):
-        picture.add("maps", x=tx, y=places[i], w=size, h=size, p=path, mode=picture.mode(path), stack=stack, hit=True,
-                    across=0, columns=source)  # fmt: skip
+        picture.add(
+            "maps",
+            x=tx,
+            y=places[i],
+            w=size,
+            h=size,
+            p=path,
+            mode=picture.mode(path),
+            stack=stack,
+            hit=True,
+            across=0,
+            columns=source,
+        )
         if i:
             before, here = (places[i - 1] + size, places[i]) if hang > 0 else (places[i - 1], places[i] + size)
             picture.arrow(f"M{tx + size / 2:g} {before + hang * 2:g}V{here - hang * 2:g}", path)
     weights = f"{name}.weights"
     last = places[3] + size / 2
     picture.arrow(f"M{tx + size + 2:g} {last:g}H{mx - 4:g}", weights, "weight")
-    picture.add("maps", x=mx, y=my, w=side_w, h=side_h, p=weights, mode="weight", stack=stack, hit=True, across=across,
-                cell=cell, gap=gap, named=False, focus=True, columns=source)  # fmt: skip
+    picture.add(
+        "maps",
+        x=mx,
+        y=my,
+        w=side_w,
+        h=side_h,
+        p=weights,
+        mode="weight",
+        stack=stack,
+        hit=True,
+        across=across,
+        cell=cell,
+        gap=gap,
+        named=False,
+        focus=True,
+        columns=source,
+    )
 
     # weighted sum, joined, out
     vy = rows["V"] + high / 2
     outer = y0 + tall - 11 if hang > 0 else y0 + 27
     z = f"{name}.heads"
-    picture.arrow(path_from((px + pw + 2, vy + hang * 6), (px + pw + 7, vy + hang * 6), (px + pw + 7, outer),
-                            (circle, outer), (circle, vy + hang * 9), radius=5), z, "value")  # fmt: skip
+    picture.arrow(
+        path_from(
+            (px + pw + 2, vy + hang * 6),
+            (px + pw + 7, vy + hang * 6),
+            (px + pw + 7, outer),
+            (circle, outer),
+            (circle, vy + hang * 9),
+            radius=5,
+        ),
+        z,
+        "value",
+    )
     picture.arrow(f"M{mx + side_w + 2:g} {vy:g}H{circle - 9:g}", z, "weight")
     picture.add("circle", x=circle, y=vy, r=6.5, sign="×", p=z)
     picture.arrow(f"M{circle + 7:g} {vy:g}H{ox - 3:g}", z, "value", False)
@@ -891,8 +1049,9 @@ def chain_between(picture: Picture, at: Lines, x: float, sublayer: Sublayer, han
         return y0 + offset if hang > 0 else y0 + tall - offset - height
 
     picture.add("ground", x=x, y=y0, w=w, h=tall)
-    picture.text(x + w / 2, y0 + (tall - 9 if hang > 0 else 18), picture.word(sublayer.word), 12, "middle", p=hidden,
-                 strong=True)  # fmt: skip
+    picture.text(
+        x + w / 2, y0 + (tall - 9 if hang > 0 else 18), picture.word(sublayer.word), 12, "middle", p=hidden, strong=True
+    )
     start = at.bottom + 22 if hang > 0 else at.top - 22
     read(picture, at, cx, start, sublayer, hang)
     edge = start
@@ -905,8 +1064,16 @@ def chain_between(picture: Picture, at: Lines, x: float, sublayer: Sublayer, han
     top = place(62, high)
     near, far = (top, top + high) if hang > 0 else (top + high, top)
     picture.arrow(f"M{cx:g} {edge:g}V{near - hang * 4:g}", hidden)
-    picture.text(cx + 6, near - hang * 10 + 4, [("W", "i"), ("1", "is")], 11, None, "second", hidden,
-                 parameter=f"{name}.w_1.weight")  # fmt: skip
+    picture.text(
+        cx + 6,
+        near - hang * 10 + 4,
+        [("W", "i"), ("1", "is")],
+        11,
+        None,
+        "second",
+        hidden,
+        parameter=f"{name}.w_1.weight",
+    )
     picture.plate(x + 6, top, pw, high, hidden, stack, tick=True)
     picture.plate(x + w - 6 - pw, top, pw, high, activated, stack)
     bend = place(62 + high + 8, 30) + 15
@@ -917,8 +1084,16 @@ def chain_between(picture: Picture, at: Lines, x: float, sublayer: Sublayer, han
     out = place(25, 14)
     out_near, out_far = (out, out + 14) if hang > 0 else (out + 14, out)
     picture.arrow(f"M{cx2:g} {near - hang * 2:g}V{out_far + hang * 3:g}", output)
-    picture.text(cx2 + 6, near - hang * 10 + 4, [("W", "i"), ("2", "is")], 11, None, "second", output,
-                 parameter=f"{name}.w_2.weight")  # fmt: skip
+    picture.text(
+        cx2 + 6,
+        near - hang * 10 + 4,
+        [("W", "i"), ("2", "is")],
+        11,
+        None,
+        "second",
+        output,
+        parameter=f"{name}.w_2.weight",
+    )
     picture.plate(cx2 - 16, out, 32, 14, output, stack)
     picture.arrow(f"M{cx2:g} {out_near - hang * 2:g}V{at.bottom + 6 if hang > 0 else at.top - 6:g}", sublayer.sum)
     picture.plus(cx2, at.top, at.bottom, sublayer.sum)
@@ -935,8 +1110,11 @@ def double(view: View, upper: Stack, lower: Stack) -> Picture:
     pitch = min(17, max(12, int(272 / sum(counts))))
     side = min(max(106, 5 * max(counts) + 6 if max(counts) > 14 else 106), 150)
     tall = 72 + side
-    above = lines(view, upper, pitch, 44 + (10 if window(len(view.tokens[upper.name]), view.focus[upper.name])[0] else 0))
-    below_top = above.bottom + 14 + tall + 18 + tall + 14
+    above = lines(
+        view, upper, pitch, 44 + (10 if window(len(view.tokens[upper.name]), view.focus[upper.name])[0] else 0)
+    )
+    lane_top = max(above.bottom + 14 + tall, above.top + 314)  # below the predictions at the right
+    below_top = lane_top + 18 + tall + 14
     below = lines(view, lower, pitch, below_top)
     memory_end = glossary_memory(view.trace, lower)
     panel = 772.0
@@ -946,13 +1124,20 @@ def double(view: View, upper: Stack, lower: Stack) -> Picture:
     for at, hang in ((above, 1), (below, -1)):
         stack = at.stack
         name = picture.word(stack.name)
-        label = at.top - 12 if hang > 0 else at.top - 12
-        picture.text(0, label - 14 if hang > 0 else at.top - 26, name, 13, strong=True)
-        picture.text(0, label if hang > 0 else at.top - 11, picture.word(f"{stack.name}_text"), 12, tone="second")
+        label = at.top - 11 - (11 if at.start else 0)
+        picture.text(0, label - 15, name, 13, strong=True)
+        picture.text(0, label, picture.word(f"{stack.name}_text"), 12, tone="second")
         tokens(picture, at, 62, 92)
         symbol_y = at.top - 10 if hang > 0 else at.bottom + 18
-        picture.text(105, symbol_y, [("E", "i")], 12, "middle", p=f"{stack.name}.embedding.tokens",
-                     parameter=f"{stack.name}.embedding.weight")  # fmt: skip
+        picture.text(
+            105,
+            symbol_y,
+            [("E", "i")],
+            12,
+            "middle",
+            p=f"{stack.name}.embedding.tokens",
+            parameter=f"{stack.name}.embedding.weight",
+        )
         x = entrance(picture, at, 100, hang, 48) + 10
         label_y = at.top - 10 if hang > 0 else at.bottom + 20
         for number in range(view.layer):
@@ -980,9 +1165,14 @@ def double(view: View, upper: Stack, lower: Stack) -> Picture:
             edge = at.top - 39
         picture.add("bracket", x0=opened, x1=last + 8, y=edge, way=way)
         picture.text(
-            (opened + last) / 2, edge + 19 if hang > 0 else edge + 16, picture.word("opened", n=view.layer), 12, "middle",
-            "accent", strong=True,
-        )  # fmt: skip
+            (opened + last) / 2,
+            edge + 19 if hang > 0 else edge + 16,
+            picture.word("opened", n=view.layer),
+            12,
+            "middle",
+            "accent",
+            strong=True,
+        )
         for number in range(view.layer + 1, len(stack.layers)):
             x = compact(picture, at, x, number, hang, 36, label_y) + 6
         if stack.norm:
@@ -997,16 +1187,21 @@ def double(view: View, upper: Stack, lower: Stack) -> Picture:
         picture.text(memory_x + 11, above.top - 10, picture.word("memory"), 12, "middle", strong=True, p=memory_end)
     if cross:
         placed, sublayer = cross
-        lane = above.bottom + 14 + tall + 9
+        lane = lane_top + 9
         for i, (letter, (y, path)) in enumerate(sorted(placed["entries"].items(), key=lambda entry: entry[1][0])):
             shift = 3 if i == 0 else -3
             colour = {"K": "key", "V": "value", "Q": "query"}[letter]
             picture.arrow(
                 path_from(
-                    (memory_x + 11 + shift, above.bottom + 4), (memory_x + 11 + shift, lane + shift),
-                    (placed["cx"] + shift, lane + shift), (placed["cx"] + shift, y), (placed["px"] - 6, y),
-                ), path, colour,
-            )  # fmt: skip
+                    (memory_x + 11 + shift, above.bottom + 4),
+                    (memory_x + 11 + shift, lane + shift),
+                    (placed["cx"] + shift, lane + shift),
+                    (placed["cx"] + shift, y),
+                    (placed["px"] - 6, y),
+                ),
+                path,
+                colour,
+            )
     end = max(ends.values())
     right = WIDTH - 10
     by = above.top + 220
@@ -1017,7 +1212,7 @@ def double(view: View, upper: Stack, lower: Stack) -> Picture:
     picture.view = View(view.trace, view.tokens, view.layer, view.focus, shown, view.words)
     prediction(picture, below, panel, by, right)
     _stave(picture, below, 94, ends[lower.name] + 6, right, by)
-    _stave_only(picture, above, 94, memory_x + (0 if memory_end else 12))
+    _stave_only(picture, above, 94, memory_x + (22 if memory_end else 12))
     picture.legend = None
     picture.height = below.bottom + 36
     picture.end = end
@@ -1036,10 +1231,18 @@ def glossary_memory(trace: Trace, stack: Stack) -> str | None:
 
 def _stave_only(picture: Picture, at: Lines, x0: float, x1: float) -> None:
     threads = [
-        {"kind": "thread", "d": f"M{x0:g} {y:g}H{x1:g}", "focus": False, "stack": at.stack.name,
-         "position": at.start + i, "x0": x0, "x1": x1, "y": y}
+        {
+            "kind": "thread",
+            "d": f"M{x0:g} {y:g}H{x1:g}",
+            "focus": False,
+            "stack": at.stack.name,
+            "position": at.start + i,
+            "x0": x0,
+            "x1": x1,
+            "y": y,
+        }
         for i, y in enumerate(at.ys)
-    ]  # fmt: skip
+    ]
     picture.items[:0] = threads
 
 
@@ -1064,14 +1267,18 @@ def alignment(picture: Picture, above: Lines, below: Lines, sublayer: Sublayer, 
                 weight = mean[i][j]
                 if weight >= LEAST_WEIGHT:
                     d = f"M{x1:g} {bottom:g}C{x1:g} {bottom - 60:g} {x0:g} {top + 80:g} {x0:g} {top + 20:g}"
-                    picture.add("ribbon", d=d, w=max(0.8, weight * 8), focus=focus, p=path, query=i, key=j, weight=weight)
+                    picture.add(
+                        "ribbon", d=d, w=max(0.8, weight * 8), focus=focus, p=path, query=i, key=j, weight=weight
+                    )
     picture.text(x + width, y0 + 34, picture.word("left_out"), 11, "end", "second", p=path)
 
 
 def _row(picture: Picture, at: Lines, x: float, width: float, y: float, chosen: int, path: str) -> dict[int, float]:
     """A stack's tokens side by side; where they do not fit, ticks, with a chip for the chosen one."""
     chips = {i: picture.view.tokens[at.stack.name][i] for i in range(at.start, at.stop)}
-    labels = {i: shortened(chip.text.partition(" ")[0] if chip.part else chip.text, 52, 11) for i, chip in chips.items()}
+    labels = {
+        i: shortened(chip.text.partition(" ")[0] if chip.part else chip.text, 52, 11) for i, chip in chips.items()
+    }
     widths = {i: max(14.0, text_width(label, 11) + 10) for i, label in labels.items()}
     if sum(widths.values()) + 2 * len(widths) > width:
         labels[chosen] = shortened(chips[chosen].text, 60, 11)
@@ -1085,9 +1292,19 @@ def _row(picture: Picture, at: Lines, x: float, width: float, y: float, chosen: 
             picture.add("tick", x=x, y=y + 6, w=widths[i], h=8, p=path, stack=at.stack.name, position=i)
         else:
             picture.add(
-                "chip", x=x, y=y, w=widths[i], h=20, small=True, stack=at.stack.name, position=i, text=labels[i], spaces=chip.spaces,
-                special=chip.special, part=chip.part, focus=at.focus == i and at.stack.name == _last(picture), p=path,
-            )  # fmt: skip
+                "chip",
+                x=x,
+                y=y,
+                w=widths[i],
+                h=20,
+                small=True,
+                stack=at.stack.name,
+                position=i,
+                text=labels[i],
+                **look(chip),
+                focus=at.focus == i and at.stack.name == _last(picture),
+                p=path,
+            )
         centres[i] = x + widths[i] / 2
         x += widths[i] + gap
     return centres
@@ -1120,7 +1337,7 @@ def _upright_stack(picture: Picture, stack: Stack, found: list[Stack], rail, x, 
 
     def heading(text: str, note: str = "", p: str | None = None) -> None:
         nonlocal y
-        picture.text(x, y + 12, text, 13, strong=True, p=p)
+        picture.text(x, y + 12, text[:1].upper() + text[1:], 13, strong=True, p=p)
         if note:
             picture.text(x + w, y + 12, note, 12, "end", "second", p=p)
         y += 22
@@ -1144,9 +1361,19 @@ def _upright_stack(picture: Picture, stack: Stack, found: list[Stack], rail, x, 
         if cursor + width > x + w:
             cursor, y = x, y + 29
         picture.add(
-            "chip", x=cursor, y=y, w=width, h=24, stack=stack.name, position=position, text=label, spaces=chip.spaces,
-            special=chip.special, part=chip.part, focus=position == at.focus and stack is found[-1], p=stack.ids, hit=True,
-        )  # fmt: skip
+            "chip",
+            x=cursor,
+            y=y,
+            w=width,
+            h=24,
+            stack=stack.name,
+            position=position,
+            text=label,
+            **look(chip),
+            focus=position == at.focus and stack is found[-1],
+            p=stack.ids,
+            hit=True,
+        )
         cursor += width + 5
     y += 41
     high = min(max(4 * at.count, 40), 80)
@@ -1173,9 +1400,13 @@ def _upright_stack(picture: Picture, stack: Stack, found: list[Stack], rail, x, 
             start = y
             y += 14
             picture.text(
-                x, y + 12, picture.word("layer_part", n=number, part=picture.word(sublayer.word)), 13, strong=True,
+                x,
+                y + 12,
+                picture.word("layer_part", n=number, part=picture.word(sublayer.word)),
+                13,
+                strong=True,
                 p=sublayer.input,
-            )  # fmt: skip
+            )
             y += 26
             take(sublayer, y + 9)
             if sublayer.before:
@@ -1183,8 +1414,10 @@ def _upright_stack(picture: Picture, stack: Stack, found: list[Stack], rail, x, 
             else:
                 picture.text(x, y + 13, picture.word("reads"), 12, tone="second", p=sublayer.body[0])
                 y += 26
-            y = _upright_attention(picture, at, sublayer, found, x, w, y) if sublayer.attends else _upright_chain(
-                picture, at, sublayer, x, w, y
+            y = (
+                _upright_attention(picture, at, sublayer, found, x, w, y)
+                if sublayer.attends
+                else _upright_chain(picture, at, sublayer, x, w, y)
             )
             add(sublayer.sum, y - high / 2 - 14)
             heading(picture.word("after_sum"), shape, sublayer.sum)
@@ -1204,9 +1437,16 @@ def _upright_stack(picture: Picture, stack: Stack, found: list[Stack], rail, x, 
         y = _upright_prediction(picture, stack, x, w, y)
     thread = {
         "kind": "thread",
-        "d": path_from((rail, top), (rail, end), (x - 8, end), radius=10) if stack is found[-1] else f"M{rail} {top}V{end}",
-        "focus": stack is found[-1], "stack": stack.name, "position": at.focus, "x0": top, "x1": end, "y": rail,
-    }  # fmt: skip
+        "d": path_from((rail, top), (rail, end), (x - 8, end), radius=10)
+        if stack is found[-1]
+        else f"M{rail} {top}V{end}",
+        "focus": stack is found[-1],
+        "stack": stack.name,
+        "position": at.focus,
+        "x0": top,
+        "x1": end,
+        "y": rail,
+    }
     picture.items.insert(begun, thread)
     picture.height = y + 10
     return y + 26
@@ -1237,7 +1477,9 @@ def _upright_attention(picture: Picture, at: Lines, sublayer: Sublayer, found, x
         y += 20
     for i, (letter, value) in enumerate((("Q", "queries"), ("K", "keys"), ("V", "values"))):
         path, left = f"{name}.{value}", x + i * (width + 12)
-        picture.text(left, y + 10, [(letter, f"i{letter.lower()}"), (f" {picture.word(value)}", letter.lower())], p=path)
+        picture.text(
+            left, y + 10, [(letter, f"i{letter.lower()}"), (f" {picture.word(value)}", letter.lower())], p=path
+        )
         picture.plate(left, y + 21, width, high, path, stack if letter == "Q" else source, bar=True)
     y += high + 38
     size = (w - 3 * 18) / 4
@@ -1250,8 +1492,19 @@ def _upright_attention(picture: Picture, at: Lines, sublayer: Sublayer, found, x
     for i, value in enumerate(("raw_scores", "scores", "allowed", "masked_scores")):
         path, left = f"{name}.{value}", x + i * (size + 18)
         picture.text(left, y + 10, labels[i], 12, tone="second", p=path)
-        picture.add("maps", x=left, y=y + 16, w=size, h=size, p=path, mode=picture.mode(path), stack=stack, hit=True,
-                    across=0, columns=source)  # fmt: skip
+        picture.add(
+            "maps",
+            x=left,
+            y=y + 16,
+            w=size,
+            h=size,
+            p=path,
+            mode=picture.mode(path),
+            stack=stack,
+            hit=True,
+            across=0,
+            columns=source,
+        )
         if i:
             picture.arrow(chain_arrow(y + 16 + size / 2, left - 15, left - 4), path)
     y += size + 32
@@ -1265,8 +1518,23 @@ def _upright_attention(picture: Picture, at: Lines, sublayer: Sublayer, found, x
     cell = min((w - (across - 1) * 14) / across / keys, 22)
     down = -(-heads // across)
     tall = down * cell * at.count + (down - 1) * 14
-    picture.add("maps", x=x, y=y, w=across * keys * cell + (across - 1) * 14, h=tall, p=path, mode="weight", stack=stack,
-                hit=True, across=across, cell=cell, gap=14, named=True, focus=True, columns=source)  # fmt: skip
+    picture.add(
+        "maps",
+        x=x,
+        y=y,
+        w=across * keys * cell + (across - 1) * 14,
+        h=tall,
+        p=path,
+        mode="weight",
+        stack=stack,
+        hit=True,
+        across=across,
+        cell=cell,
+        gap=14,
+        named=True,
+        focus=True,
+        columns=source,
+    )
     y += tall + 14
     flat = min(max(4 * at.count, 40), 80)
     for value, word in (("heads", "heads"), ("concat", "concat"), ("output", "output")):
@@ -1296,18 +1564,46 @@ def _upright_compact(picture: Picture, stack: Stack, number: int, x, w, y, add: 
         rows.append((f"{sublayer.name}.weights", heads))
     height = 16 + 34 * len(rows)
     end = layer[-1].end
-    picture.add("layer", x=x, y=y, w=w, h=height, stack=stack.name, layer=number, p=end, begins=layer[0].input,
-                text=picture.word("layer", n=number), hit=True)  # fmt: skip
-    picture.text(x + 14, y + height / 2 + 5, picture.word("layer", n=number), 13, p=end)
+    picture.add(
+        "layer",
+        x=x,
+        y=y,
+        w=w,
+        h=height,
+        stack=stack.name,
+        layer=number,
+        p=end,
+        begins=layer[0].input,
+        text=picture.word("layer", n=number),
+        hit=True,
+    )
+    picture.text(x + 14, y + height / 2 + 5, picture.word("layer", n=number).capitalize(), 13, p=end, within=True)
     for row, (path, heads) in enumerate(rows):
         side = min(32.0, 150 / heads - 3)
         for head in range(heads):
-            picture.add("thumb", x=x + 96 + head * (side + 4 if heads <= 4 else side + 2), y=y + 9 + row * 34, w=side, h=side,
-                        p=path, head=head, mode="weight", layer=number)  # fmt: skip
+            picture.add(
+                "thumb",
+                x=x + 96 + head * (side + 4 if heads <= 4 else side + 2),
+                y=y + 9 + row * 34,
+                w=side,
+                h=side,
+                p=path,
+                head=head,
+                mode="weight",
+                layer=number,
+            )
     for sublayer in layer:
         if not sublayer.attends:
-            picture.add("thumb", x=x + w - 42, y=y + height / 2 - 15, w=30, h=30, p=sublayer.body[-2], mode="signed",
-                        layer=number)  # fmt: skip
+            picture.add(
+                "thumb",
+                x=x + w - 42,
+                y=y + height / 2 - 15,
+                w=30,
+                h=30,
+                p=sublayer.body[-2],
+                mode="signed",
+                layer=number,
+            )
     add(end, y + height / 2)
     return y + height
 
@@ -1328,20 +1624,48 @@ def _upright_prediction(picture: Picture, stack: Stack, x, w, y) -> float:
         y += 20
     table = glossary.inputs("logits", picture.view.trace)
     table = next(path for path in table.values() if path in picture.view.trace.parameters)
-    picture.add("pill", x=x, y=y + 12, w=50, h=24, parts=[("x", "i"), (" E", "i"), ("⊤", "r")], p="logits",
-                parameter=table, hit=True)  # fmt: skip
+    picture.add(
+        "pill",
+        x=x,
+        y=y + 12,
+        w=50,
+        h=24,
+        parts=[("x", "i"), (" E", "i"), ("⊤", "r")],
+        p="logits",
+        parameter=table,
+        hit=True,
+    )
     picture.add("pill", x=x + 62, y=y + 12, w=66, h=24, parts=["softmax"], p="probabilities", hit=True)
     picture.arrow(f"M{x + 50:g} {y + 24:g}H{x + 60:g}", "probabilities", head=False)
     y += 50
     wide = w - 76 - 50
     scale = wide / max(0.45, max((share for _, share, _ in shown.best), default=1))
     for i, (chip, share, logit) in enumerate(shown.best):
-        picture.add("chip", x=x, y=y, w=66, h=22, text=shortened(chip.text, 54), spaces=chip.spaces, special=chip.special,
-                    part=chip.part, p="probabilities")  # fmt: skip
-        picture.add("bar", x=x + 76, y=y + 5, w=max(1, share * scale), h=12, best=i == 0, p="probabilities",
-                    position=shown.position, id=chip.id, share=share, logit=logit, hit=True, stack=stack.name)  # fmt: skip
-        picture.text(x + 76 + share * scale + 6, y + 15, percent(share), 12, tone=None if i == 0 else "second",
-                     strong=i == 0, p="probabilities")  # fmt: skip
+        picture.add("chip", x=x, y=y, w=66, h=22, text=shortened(chip.text, 54), **look(chip), p="probabilities")
+        picture.add(
+            "bar",
+            x=x + 76,
+            y=y + 5,
+            w=max(1, share * scale),
+            h=12,
+            best=i == 0,
+            p="probabilities",
+            position=shown.position,
+            id=chip.id,
+            share=share,
+            logit=logit,
+            hit=True,
+            stack=stack.name,
+        )
+        picture.text(
+            x + 76 + share * scale + 6,
+            y + 15,
+            percent(share),
+            12,
+            tone=None if i == 0 else "second",
+            strong=i == 0,
+            p="probabilities",
+        )
         y += 28
     return y
 
@@ -1351,11 +1675,15 @@ def wide(view: View) -> Picture:
     found = stacks(view.trace)
     if len(found) > 1:
         return double(view, *found)
-    plate, chain = 96.0, 76.0
-    picture, end = single(view, found[0], plate, chain)
-    spare = WIDTH - 18 - end
-    if spare < 0:  # the plates give way, so that the stave keeps its length
-        picture, end = single(view, found[0], max(60.0, plate + spare * 0.45), max(56.0, chain + spare * 0.28))
-    else:
-        picture, end = single(view, found[0], plate, chain, spare)
+    plate, chain, limit = 96.0, 76.0, WIDTH - 18
+    for wide_maps in (True, False):  # where the stave would be too long, first the plates give way, then the maps
+        picture, end = single(view, found[0], plate, chain, wide_maps=wide_maps)
+        if end <= limit:
+            return single(view, found[0], plate, chain, limit - end, wide_maps)[0]
+        spare = limit - end
+        picture, end = single(
+            view, found[0], max(60.0, plate + spare * 0.45), max(56.0, chain + spare * 0.28), wide_maps=wide_maps
+        )
+        if end <= limit + 1:
+            break
     return picture
