@@ -306,8 +306,10 @@ def sidebar(words: Words) -> None:
         choose(text=st.session_state.s)
 
     _show("s", chosen.text)
-    count = _count(chosen.text, chosen.architecture.partition("-")[0], words)
-    st.text_area(f"{words('text.source' if translates else 'text')} {count}", key="s", height=92, on_change=typed)
+    label = words("text.source" if translates else "text")
+    with st.container(key="counted-text"):
+        st.text_area(label, key="s", height=92, on_change=typed)
+        st.markdown(_count(chosen.text, chosen.architecture.partition("-")[0], words))
     if not address.carries(chosen.text):
         st.caption(words("address.long", n=len(chosen.text), limit=address.LONGEST))
     if translates:
@@ -375,9 +377,9 @@ def _target(words: Words) -> None:
 
     _show("t", chosen.target)
     count = f":gray[{words('target.own')}]" if _own(chosen) else _count(chosen.target, "decoder", words)
-    st.text_area(
-        f"{words('text.target')} {count}", key="t", height=68, on_change=typed, placeholder=words("target.empty")
-    )
+    with st.container(key="counted-target"):
+        st.text_area(words("text.target"), key="t", height=68, on_change=typed, placeholder=words("target.empty"))
+        st.markdown(count)
     if _own(chosen):
         st.session_state.translation = st.empty()
     elif chosen.written_for != address.fingerprint(chosen.text):

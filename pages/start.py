@@ -1,16 +1,18 @@
 """What the text becomes, what the model expects, and what kind of model it is."""
 
+from explorer import controls
+
+controls.within_frame()
+
 import streamlit as st
 
-from explorer import controls, passes
+from explorer import passes
 from explorer.analysis.predictions import prediction
 from explorer.config import MASK
 from explorer.tokens import groups, unfamiliar
 from explorer.views import card
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.words import verbatim
-
-controls.within_frame()
 
 words = controls.words()
 prose = words.prose("start")

@@ -1,8 +1,12 @@
 """Every value of the pass: its picture, formula, origin, use and statistics, and the arithmetic of each number."""
 
+from explorer import controls
+
+controls.within_frame()
+
 import streamlit as st
 
-from explorer import controls, frames, glossary
+from explorer import frames, glossary
 from explorer.analysis.limits import limit, nearest
 from explorer.views import terms
 from explorer.views.components.arithmetic import arithmetic_panel, scale
@@ -11,8 +15,6 @@ from explorer.views.components.matrix import matrix
 from explorer.words import verbatim
 
 MANY = 6  # links in a row; the others are counted
-
-controls.within_frame()
 
 words = controls.words()
 prose = words.prose("values")

@@ -29,6 +29,7 @@ function strip(data, root, pick) {
       if (data.clickable) {
         if (data.hint) button.title = `${button.title}\n${data.hint}`;
         button.type = "button";
+        button.setAttribute("aria-label", "·".repeat(token.spaces) + token.text);
         button.tabIndex = -1;
         button.setAttribute("aria-pressed", String(position === data.focus));
         button.onclick = () => pick(position);
