@@ -28,6 +28,7 @@ PAGES = (  # files and groups, in the order of the navigation
     ("heads", "pass"),
     ("attention", "pass"),
     ("feed_forward", "pass"),
+    ("prediction", "pass"),
     ("cross_attention", "pass"),
     ("values", "every"),
 )

@@ -44,7 +44,7 @@ def _whole(number: object, below: int) -> bool:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A token of the vocabulary on its way: its row of E, logit, probability; whether it is kept and its chance then."""
+    """A token of the vocabulary: its row of E, its logit and probability; whether it is kept, and its chance then."""
 
     token: Token
     row: Tensor
@@ -121,7 +121,7 @@ def output(
 
 
 def curve_data(words: Words, cumulated: Tensor, after_k: int, count: int) -> dict:
-    """How much the likeliest n tokens have together: `cumulated`, [vocabulary], at about `POINTS` ranks, and the cuts."""
+    """How much the likeliest n tokens have together, `cumulated`, [vocabulary], at some ranks; and the two cuts."""
     size = len(cumulated)
     ranks = sorted({round(size ** (i / POINTS)) for i in range(POINTS + 1)} | {count, after_k})
     marks = [[after_k, "top-k"]] if after_k < size else []
@@ -257,7 +257,7 @@ def parts(
 
 @dataclass(frozen=True)
 class Asked:
-    """A position that was asked: the token read there, the right answer (None if nobody knows), its chance, the best."""
+    """A position that was asked: what is read there, the right answer (None: nobody knows), its chance, the likeliest."""
 
     position: int
     read: Token
