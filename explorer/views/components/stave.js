@@ -325,7 +325,7 @@ class Stave {
       this[`draw_${item.kind}`]?.(group, item, c);
       if (item.hit || item.kind === "more" || (item.kind === "chip" && item.stack)) this.spots.push(item);
     }
-    this.rings = make(this.over, "g");
+    this.rings = make(this.over, "g", { class: "rings" });
     const box = legend && inside ? make(this.over, "g", { transform: `translate(${legend.x} ${legend.y})` }) : null;
     this.below.replaceChildren();
     if (box) this.legend(box, 1, true);

@@ -330,9 +330,9 @@ def listing(pass_view: View) -> list[dict[str, str]]:
 UI = (
     "encoder", "decoder",
     "back", "next_step", "play", "pause", "whole", "step_of", "scrub", "speak", "numbers_a_cell", "one_of",
-    "masked_cell", "token", "head", "head_n", "click", "click_layer", "legend", "legend_stream", "legend_focus",
+    "masked_cell", "token", "head_n", "click", "click_layer", "legend", "legend_stream", "legend_focus",
     "legend_read", "legend_add", "legend_norm", "legend_masked", "legend_weight", "legend_signed", "legend_qkv",
-    "legend_point", "legend_click", "tokens_by", "norm", "query", "key", "closed", "logit", "layer", "walk", "lede",
+    "legend_point", "legend_click", "tokens_by", "norm", "closed", "logit", "layer", "walk", "lede",
     "bytes", "limit",
 )  # fmt: skip
 
