@@ -125,28 +125,30 @@ class Crossing {
   /** Source at the left, target and what is predicted at the right, where there is too little width. */
   upright(source, target, out, width) {
     const { words, shares } = this.data, pitch = 27, top = 22;
+    const tall = Math.max(source.length, target.length) * pitch; // the shorter text is spread, up to twice the pitch
+    const [apart, spread] = [source, target].map((all) => clamp(tall / all.length, pitch, 2 * pitch));
     const right = Math.max(...target.map((one) => one.offsetWidth)), last = Math.max(...out.map((one) => one.offsetWidth));
-    const left = Math.max(...source.map((one) => one.offsetWidth)), end = Math.min(width, 640), x = end - right - last - 46;
-    source.forEach((one, i) => { one.style.left = `${left - one.offsetWidth}px`; one.style.top = `${top + i * pitch}px`; });
-    target.forEach((one, i) => { one.style.left = `${x}px`; one.style.top = `${top + i * pitch}px`; });
+    const left = Math.max(...source.map((one) => one.offsetWidth)), end = Math.min(width, 860), x = end - right - last - 46;
+    const [above, below] = [(i) => top + i * apart, (i) => top + i * spread];
+    source.forEach((one, i) => { one.style.left = `${left - one.offsetWidth}px`; one.style.top = `${above(i)}px`; });
+    target.forEach((one, i) => { one.style.left = `${x}px`; one.style.top = `${below(i)}px`; });
     out.forEach((one, i) => {
-      this.text("→", x + right + 3, top + 3 + i * pitch, "small");
+      this.text("→", x + right + 3, below(i) + 3, "small");
       one.style.left = `${x + right + 16}px`;
-      one.style.top = `${top + i * pitch}px`;
-      this.text(share(shares[i]), end - 24, top + 3 + i * pitch, "small");
+      one.style.top = `${below(i)}px`;
+      this.text(share(shares[i]), end - 24, below(i) + 3, "small");
     });
     this.text(words.source, 0, 0);
     this.text(words.in, x, 0);
     this.text(words.out, x + right + 19, 0);
-    const middle = (i) => top + 11 + i * pitch;
     this.ends = {
-      source: source.map((_, i) => [left, middle(i)]), target: target.map((_, i) => [x, middle(i)]),
+      source: source.map((_, i) => [left, above(i) + 11]), target: target.map((_, i) => [x, below(i) + 11]),
       figures: {
-        source: source.map((_, i) => [left + 4, middle(i) - 14, ""]), target: target.map((_, i) => [x - 20, middle(i) - 14, ""]),
+        source: source.map((_, i) => [left + 4, above(i) - 3, ""]), target: target.map((_, i) => [x - 20, below(i) - 3, ""]),
       },
     };
     this.bend = ([a, b], [u, v]) => `M${u} ${v}C${u - (u - a) * 0.45} ${v} ${a + (u - a) * 0.45} ${b} ${a} ${b}`;
-    this.size(top + Math.max(source.length, target.length) * pitch);
+    this.size(top + tall);
   }
 
   size(height) {

@@ -117,8 +117,11 @@ def crossing(
     said["name"] = words("crossing.alt", source=sizes[0], target=sizes[1])
     said["notes"] = [f"{words('crossing.light', least=f'{LEAST:.2f}'[1:])} {note}"]
     if any(left_out):
-        said["notes"].append(words("crossing.window", source=sum(left_out[:2]), target=sum(left_out[2:])))
-        said["notes"].append(words("crossing.beyond", share=f"{data['beyond'] / 1000:.2f}"))
+        missing = {"source": sum(left_out[:2]), "target": sum(left_out[2:])}
+        parts = [words(f"crossing.without.{side}", n=n) for side, n in missing.items() if n]
+        said["notes"].append(words("crossing.window", parts=", ".join(parts)))
+        if missing["source"]:
+            said["notes"][-1] += " " + words("crossing.beyond", share=f"{data['beyond'] / 1000:.2f}")
     _component(
         key=key,
         data=data | {"kind": "curves", "least": round(1000 * LEAST), "chosen": chosen, "words": said},
