@@ -13,8 +13,17 @@ from explorer.views.components.steps import path_of, read_cell, steps, write_cel
 from explorer.words import verbatim
 
 READY = {
-    "en": ("The cat sat on the mat because it was tired.", "Tom has a red ball. Tom likes the red", "I did not buy the red car."),
+    "en": (
+        "The cat sat on the mat because it was tired.",
+        "Tom has a red ball. Tom likes the red",
+        "Once upon a time, there was a little girl who had a little",
+    ),
     "ko": ("고양이가 피곤해서 매트 위에 앉았다.", "나는 사과를 먹고 너는 사과를", "오늘은 비가 와서 집에 있었다."),
+    "source": (
+        "The doctor is in the kitchen.",
+        "I did not buy the red car.",
+        "The child who found the book is happy.",
+    ),
 }
 FORMULAS = ("queries", "keys", "values", "raw_scores", "scores", "masked_scores", "weights", "heads")
 
@@ -22,8 +31,9 @@ controls.within_frame()
 
 words = controls.words()
 prose = words.prose("attention")
-language = "en" if controls.choices().architecture == "encoder-decoder" else words.language
-controls.look_for([(text, prose[f"look {i}"]) for i, text in enumerate(READY[language], 1)])
+ready = "source" if controls.choices().architecture == "encoder-decoder" else words.language
+look = "look source" if ready == "source" else "look"
+controls.look_for([(text, prose[f"{look} {i}"]) for i, text in enumerate(READY[ready], 1)])
 view = controls.current()
 trace, config, head = view.trace, view.config, view.head
 
@@ -91,15 +101,19 @@ steps(
     path,
     head,
     place,
-    limits={
-        name: limit(trace, path_of(trace, path, name)) or 1.0 for name in ("read", "queries", "keys", "values")
-    },
+    limits={name: limit(trace, path_of(trace, path, name)) or 1.0 for name in ("read", "queries", "keys", "values")},
     key="steps",
     chosen=chosen,
     on_open=open_cell,
     on_focus=look_at,
 )
 arithmetic_panel(view, *chosen, key="attention", on_open=open_cell)
+
+
+def go(layer: int, to: int) -> None:
+    controls.choose(layer=layer, head=to)
+    controls.set_option("step", "")
+
 
 # What, why, how
 
@@ -111,8 +125,8 @@ with told:
         words(
             "attention.search",
             query=verbatim(asking[place].label),
-            key=verbatim(asked[strongest].label),
-            score=terms.number(float(trace[f"{path}.scores"].tensor[head, place, strongest])),
+            found=verbatim(asked[strongest].label),
+            score=terms.number(float(trace[f"{path}.scores"].tensor[head, place, strongest]), 3),
             weight=f"{float(weights[strongest]):.3f}",
         )
     )
@@ -122,8 +136,26 @@ with told:
         st.button(words("attention.to_cross"), type="tertiary", on_click=controls.switch, args=("encoder-decoder",))
 with formulas:
     st.subheader(words("attention.formulas"), anchor=False)
-    for name in FORMULAS:
-        st.latex(glossary.entry(f"{path}.{name}", trace).formula)
+    lines = [glossary.entry(f"{path}.{name}", trace).formula.replace("=", "&=", 1) for name in FORMULAS]
+    st.latex(r"\begin{aligned}" + r"\\[6pt]".join(lines) + r"\end{aligned}")
+    st.subheader(words("attention.habits"), anchor=False)
+    st.markdown(prose["habits"])
+    heads = [
+        one for one in attention.measures(trace) if one.stack == stack and one.kind.startswith(path.split(".")[-1])
+    ]
+    with st.container(key="links-heads"):
+        for measure in ("previous", "first", "same", "spread"):
+            known = [one for one in heads if getattr(one, measure) is not None]
+            if known:
+                best = max(known, key=lambda one: getattr(one, measure))
+                said = {"layer": best.layer, "head": best.head, "share": f"{getattr(best, measure):.2f}"}
+                st.button(
+                    words(f"attention.most.{measure}", **said),
+                    key=f"most {measure}",
+                    type="tertiary",
+                    on_click=go,
+                    args=(best.layer, best.head),
+                )
 
 # Why the scores are divided
 
@@ -198,31 +230,6 @@ else:
             )
             means = {"forbidden": tried.forbidden[name], "total": tried.total[name]}
             st.markdown(words("mask.figures", **{name: f"{float(mean.mean()):.3f}" for name, mean in means.items()}))
-
-# The habits of this stack's heads, measured
-
-
-def go(layer: int, to: int) -> None:
-    controls.choose(layer=layer, head=to)
-    controls.set_option("step", "")
-
-
-st.subheader(words("attention.habits"), anchor=False)
-st.markdown(prose["habits"])
-heads = [one for one in attention.measures(trace) if one.stack == stack and one.kind.startswith(path.split(".")[-1])]
-with st.container(key="links-heads"):
-    for measure in ("previous", "first", "same", "spread"):
-        known = [one for one in heads if getattr(one, measure) is not None]
-        if known:
-            best = max(known, key=lambda one: getattr(one, measure))
-            said = {"layer": best.layer, "head": best.head, "share": f"{getattr(best, measure):.2f}"}
-            st.button(
-                words(f"attention.most.{measure}", **said),
-                key=f"most {measure}",
-                type="tertiary",
-                on_click=go,
-                args=(best.layer, best.head),
-            )
 
 with st.expander(words("numbers.table")):
     columns = {

@@ -8,11 +8,12 @@ import pandas as pd
 from explorer.views import charts
 from explorer.words import Words
 
+HEIGHT = 150  # px of the bars
 NAMED = 16  # keys whose tokens can be written under their bars
 
 
 def random_scores(rows: Sequence, words: Words, measure: str) -> alt.LayerChart:
-    """A measure of `analysis.attention.random_saturation` (`spread`, `deviation`) over d_k, with and without scaling."""
+    """A measure of `analysis.attention.random_saturation` (`spread`, `deviation`) over d_k, scaled and not."""
     frame = pd.DataFrame(
         {
             "d_k": row.d_k,
@@ -25,31 +26,26 @@ def random_scores(rows: Sequence, words: Words, measure: str) -> alt.LayerChart:
 
 
 def one_query(scaled: Sequence[float], raw: Sequence[float], labels: Sequence[str], words: Words) -> alt.LayerChart:
-    """A query's weights on its keys: bars as the model has them, ticks as they would be without the division."""
+    """A query's weights on its keys: bars as the model has them, lines as they would be without the division."""
     frame = pd.DataFrame({"key": range(len(labels)), "label": labels, "scaled": scaled, "raw": raw})
-    room = [-0.6, len(labels) - 0.4]
+    named = len(labels) <= NAMED
     bar = 300 / len(labels)
-    base = alt.Chart(frame, height=150).encode(
-        alt.X("key:Q").axis(None).scale(domain=room, nice=False),
+    y = alt.Scale(domain=[0, 1], range=[HEIGHT, 8])
+    base = alt.Chart(frame, height=HEIGHT + (18 if named else 4)).encode(
+        alt.X("key:Q").axis(None).scale(domain=[-0.6, len(labels) - 0.4], nice=False),
         tooltip=[
             alt.Tooltip("label:N", title=words("saturation.key")),
             alt.Tooltip("scaled:Q", title=words("saturation.scaled"), format=".3f"),
             alt.Tooltip("raw:Q", title=words("saturation.raw"), format=".3f"),
         ],
     )
-    y = alt.Scale(domain=[0, 1])
-    bars = base.mark_bar(size=max(1, min(18, 0.7 * bar)), opacity=0.75).encode(
-        alt.Y("scaled:Q").axis(title=None, values=[0, 0.5, 1], domain=False).scale(y),
-        color=alt.Color("scaled:Q").scale(domain=[0, 1], type="sqrt").legend(None),
+    bars = base.mark_bar(size=max(1, min(18, 0.7 * bar))).encode(
+        alt.Y("scaled:Q").axis(title=None, values=[0, 0.5, 1], format=".1f", domain=False).scale(y),
+        color=alt.Color("scaled:Q").scale(domain=[-0.6, 1]).legend(None),
     )
-    ticks = base.mark_tick(size=max(3, min(24, 0.9 * bar)), thickness=2.5, color="currentColor").encode(
-        alt.Y("raw:Q").scale(y)
-    )
-    layers = [bars, ticks]
-    if len(labels) <= NAMED:
-        layers.append(
-            base.mark_text(baseline="top", dy=5, fontSize=11, limit=max(14, int(1.1 * bar)), color="currentColor").encode(
-                y=alt.value(150), text="label:N"
-            )
-        )
+    lines = base.mark_tick(orient="horizontal", size=max(3, min(24, 0.9 * bar)), thickness=2, color="currentColor")
+    layers = [bars, lines.encode(alt.Y("raw:Q").scale(y))]
+    if named:
+        text = base.mark_text(baseline="top", fontSize=11, limit=max(16, int(1.1 * bar)), color="currentColor")
+        layers.append(text.encode(y=alt.value(HEIGHT + 5), text="label:N"))
     return alt.layer(*layers).configure_view(stroke=None).configure_axis(grid=False)

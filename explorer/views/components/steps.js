@@ -149,6 +149,9 @@ class Steps {
     }
   }
 
+  /** A letter with or without its bar; fonts put a combining one in different places. */
+  symbol([letter, bar]) { return [letter, bar ? "over" : ""]; }
+
   chip(token, y, high, focus, key) {
     const made = this.make(this.tokens, "span", `chip ${token.kind}${focus ? " focus" : ""}`);
     made.style.cssText = `top:${y}px;height:${high}px;line-height:${high - 2}px`;
@@ -171,8 +174,7 @@ class Steps {
     this.high = Math.min(17, this.pitch - 6);
     o.lines.forEach((line, at) => { line.y = FIRST + at * this.pitch; if (line.gap === undefined) o.rows[line.r].y = line.y; });
     this.end = FIRST + o.lines.length * this.pitch + 8;
-    this.height = this.end + 54;
-    this.sheet.style.height = `${this.height}px`;
+    this.height = this.end + 50; // with room for a legend in a line of its own
     const scale = window.devicePixelRatio || 1, pen = this.canvas.getContext("2d");
     this.canvas.width = WIDTH * scale;
     this.canvas.height = this.height * scale;
@@ -217,8 +219,8 @@ class Steps {
       head.append(name);
     };
     step(0, 1, said.project, this.tokens);
-    const q = ["q", "q"], k = ["k", "k"], v = ["v", "v"];
-    this.formula(80, 22, [q, ` = W`, sub("Q"), ` ${symbols.x} + b`, sub("Q"), "   ", k, " = W", sub("K"), ` ${symbols.read} + b`, sub("K")]);
+    const q = ["q", "q"], k = ["k", "k"], v = ["v", "v"], x = this.symbol(symbols.x), read = this.symbol(symbols.read);
+    this.formula(80, 22, [q, ` = W`, sub("Q"), " ", x, " + b", sub("Q"), "   ", k, " = W", sub("K"), " ", read, " + b", sub("K")]);
     step(AT.product, 2, said.multiply);
     this.formula(AT.product, 22, [q, ["c", "q", "sub"], " ", k, ["c", "k", "sub"]]);
     step(AT.raw_scores - 44, 3, said.add);
@@ -230,7 +232,7 @@ class Steps {
     step(AT.bar + 16, 6, "softmax");
     this.formula(AT.bar + 16, 22, ["e", ["s", "", "sup"], [" / Σ ", "", "i"], "e", ["s", "", "sup"]]);
     this.text(said.values, AT.values, 0, "strong v");
-    this.formula(AT.values, 22, [v, " = W", sub("V"), ` ${symbols.read} + b`, sub("V")]);
+    this.formula(AT.values, 22, [v, " = W", sub("V"), " ", read, " + b", sub("V")]);
     step(AT.weighed, 7, said.weigh);
     this.formula(AT.weighed, 22, ["α ", v]);
   }
@@ -280,10 +282,10 @@ class Steps {
     this.strip("read", o.data.x, AT.read, QUERY);
     this.arrow(AT.read + READ + 3, middle);
     this.strip("queries", o.data.query, AT.keys, QUERY);
-    this.formula(AT.keys + STRIP + 6, QUERY, [["q", "q strong"]]);
+    this.formula(AT.keys + STRIP + 3, QUERY - 1, [["q", "q strong"]]);
     const x = AT.product - 8;
     this.pen.globalAlpha = 0.55;
-    this.stroke(`M${AT.keys + STRIP + 18} ${middle}H${x - 8}Q${x} ${middle} ${x} ${middle + 8}V${last}`, this.theme.query, 1.5);
+    this.stroke(`M${x - 3} ${middle}Q${x} ${middle} ${x} ${middle + 4}V${last}`, this.theme.query, 1.5);
     this.pen.globalAlpha = 1;
     this.stroke(`M0 77.5H${WIDTH}`, this.theme.line);
     const turn = (x, words, sign, to) => {
@@ -360,14 +362,16 @@ class Steps {
     this.strip("output", o.data.output, AT.weighed, y, 20);
     this.stroke(`M${AT.weighed - 2} ${y - 2}h${STRIP + 4}v24h${-STRIP - 4}z`, this.theme.value, 1.4);
     const key = this.text("", AT.read, y + 2, "small second"), digits = (number) => written(number, number < 10 ? 2 : 1);
-    for (const [limit, symbol, kind] of [["read", o.symbols.read, ""], ["queries", "q", "q"], ["keys", "k", "k"], ["product", "q k", ""], ["values", "v, α v, z", "v"]]) {
+    for (const [limit, symbol, kind] of [["read", o.symbols.read[0], o.symbols.read[1] ? "over" : ""], ["queries", "q", "q"], ["keys", "k", "k"], ["product", "q k", ""], ["values", "v, α v, z", "v"]]) {
       if (key.childElementCount) key.append("    ");
       this.make(key, "span", `math ${kind}`, symbol);
       const shade = (z) => this.colour(limit, z * o.limits[limit]);
       this.make(key, "span", "ramp").style.background = `linear-gradient(90deg, ${[-1, -0.6, -0.3, 0, 0.3, 0.6, 1].map(shade).join(",")})`;
       key.append(`±${digits(o.limits[limit])}`);
     }
-    if (key.offsetWidth > AT.bar - AT.read - 8) key.style.top = `${y + 26}px`;
+    const long = key.offsetWidth > AT.bar - AT.read - 8;
+    if (long) key.style.top = `${y + 26}px`;
+    this.sheet.style.height = `${long ? this.height : y + 28}px`;
   }
 
   /** Where a cell is drawn: the name of its column, its row (-1 the query's, and the last for the output), its place. */

@@ -21,8 +21,7 @@ from explorer.views.components.tokens import chip
 Index = tuple[int, ...]
 
 ALL = 40  # keys up to which each has a row
-MOST = 28  # rows of a longer text, the others gathered in rows that say what they hold
-SYMBOLS = {r"\bar x": "x̄", "x": "x", "M": "M"}  # what a projection reads, as the head of the table writes it
+MOST = 22  # rows of a longer text, the others gathered in rows that say what they hold
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,10 @@ class Table:
 
 
 def rows_of(weights: Tensor, keep: Sequence[int]) -> list[int]:
-    """The keys that get a row: all of a short text; of a longer one those with the largest weights, and `keep`."""
+    """The keys that get a row: all of a short text; of a longer one those with the largest weights, the first, and `keep`.
+
+    A key that would stand alone between two rows gets one too.
+    """
     if len(weights) <= ALL:
         return list(range(len(weights)))
     kept = {0, *keep}
@@ -69,6 +71,7 @@ def rows_of(weights: Tensor, keep: Sequence[int]) -> list[int]:
         if len(kept) >= MOST or weights[key] == 0:
             break
         kept.add(key)
+    kept |= {key for key in range(len(weights)) if key not in kept and {key - 1, key + 1} <= kept}
     return sorted(kept)
 
 
@@ -80,7 +83,9 @@ def table(trace: Trace, path: str, head: int, place: int, keep: Sequence[int] = 
     """
     shape = trace[f"{path}.weights"].tensor.shape
     if not (0 <= head < shape[0] and 0 <= place < shape[1]):
-        raise IndexError(f"{path} has {shape[0]} heads and {shape[1]} queries, so there is no head {head}, query {place}.")
+        raise IndexError(
+            f"{path} has {shape[0]} heads and {shape[1]} queries, so there is no head {head}, query {place}."
+        )
     paths = {name: path_of(trace, path, name) for name in STEPS}
     got = {name: trace[found].tensor for name, found in paths.items()}
     weights, allowed = got["weights"][head, place], trace[f"{path}.allowed"].tensor[place]
@@ -163,17 +168,21 @@ def steps(
     in_row = [chosen[1][axis] for axis in (_key_axis(trace, *chosen),) if axis is not None] if chosen else []
     found = table(trace, path, head, place, [*([] if crossing else [place]), *in_row])
     masked = not bool(trace[f"{path}.allowed"].tensor.all())
-    symbols = {name: SYMBOLS[glossary.entry(found.paths[name], trace).symbol] for name in ("x", "read")}
+    normed = {name: glossary.entry(found.paths[name], trace).symbol == r"\bar x" for name in SOURCES}
+    symbols = {"x": ["x", normed["x"]], "read": ["M", False] if crossing else ["x", normed["read"]]}
     said = {
         name: words(f"steps.{name}")
         for name in ("project", "multiply", "add", "scale", "mask", "softmax", "weigh", "values", "output", "numbers")
     }
     said["mask_how"] = words("steps.future" if masked else "steps.all")
-    said["gap"], said["gap_masked"], said["masked"] = (words(f"steps.{name}") for name in ("gap", "gap_masked", "masked"))
+    said["gap"], said["gap_masked"], said["masked"] = (
+        words(f"steps.{name}") for name in ("gap", "gap_masked", "masked")
+    )
     said["back"], said["on"], said["look"] = words("steps.back"), words("steps.on"), words("steps.look")
-    said["names"] = {
-        name: glossary.entry(found.paths[name], trace).name[words.language] for name in found.paths
-    } | {"product": words("steps.product"), "weighed": words("steps.weighed")}
+    said["names"] = {name: glossary.entry(found.paths[name], trace).name[words.language] for name in found.paths} | {
+        "product": words("steps.product"),
+        "weighed": words("steps.weighed"),
+    }
     about = {
         "words": said,
         "alt": words("steps.alt", token=asking[place].label, n=len(found.rows)),
@@ -225,7 +234,7 @@ def write_cell(trace: Trace, path: str, cell: str, index: Index) -> tuple[str, i
 
 
 def read_cell(trace: Trace, path: str, head: int, place: int, text: str) -> tuple[str, Index] | None:
-    """The path and index that such a text means for a head and the query at `place`; None where there is no such cell."""
+    """The path and index that such a text means for a head and the query at `place`; None where there is none."""
     name, *numbers = text.split(",")
     if name not in STEPS or not all(at.isdecimal() and len(at) < 10 for at in numbers):
         return None
