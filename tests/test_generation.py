@@ -56,6 +56,17 @@ def test_a_run_that_is_rewound_writes_the_same_and_can_branch():
     assert branch.ids[:-1] == (*whole[1].ids, other) and branch.draw == whole[3].draw
 
 
+def test_a_token_chosen_by_hand_takes_the_place_of_the_drawn_one():
+    made, settings = model(small("decoder")), Settings(1.5, seed=3)
+    drawn = generation.step(made, None, (BOS, 9), settings)
+    other = next(one for one in drawn.candidates if one.id != drawn.chosen.id)
+    chosen = generation.step(made, None, (BOS, 9), settings, chosen=other.id)
+    assert chosen.ids == (BOS, 9, other.id) and chosen.chosen == other
+    assert chosen.candidates == drawn.candidates and chosen.candidates[chosen.rank - 1] == other
+    with pytest.raises(ValueError, match="no token 40"):
+        generation.step(made, None, (BOS, 9), settings, chosen=40)
+
+
 def test_only_what_the_filters_keep_is_written_and_all_of_it_can_be():
     made = model(small("decoder"))
     drawn = set()

@@ -126,22 +126,42 @@ def write(
     settings = settings or Settings()
     ids = tuple(start)
     for number in range(limit):
-        with torch.inference_mode():
-            logits = model.predict(model.vectors(source, torch.tensor(ids)))[-1]
-        probabilities, chances = logits.double().softmax(-1), distribution(logits, settings)
-        draw = _draw(settings.seed, len(ids))
-        place = _place(chances, draw)
-
-        def candidate(id: int, probabilities=probabilities, chances=chances) -> Candidate:
-            return Candidate(id, float(probabilities[id]), float(chances.shares[id]))
-
-        order = chances.order.tolist()
-        ids = (*ids, order[place])
-        stop: Stop | None = "end" if ids[-1] == EOS else "limit" if number == limit - 1 else None
-        listed = tuple(map(candidate, order[:shown]))
-        yield Step(ids, candidate(ids[-1]), place + 1, draw, listed, stop, loop(ids[1:]))
-        if stop:
+        found = step(model, source, ids, settings, shown=shown)
+        if number == limit - 1 and not found.stop:
+            found = replace(found, stop="limit")
+        yield found
+        if found.stop:
             return
+        ids = found.ids
+
+
+def step(
+    model: Transformer,
+    source: Tensor | None,
+    ids: Sequence[int],
+    settings: Settings,
+    chosen: int | None = None,
+    shown: int = 10,
+) -> Step:
+    """Write one token after `ids`: the one that is drawn, or the one that was `chosen` in its place.
+
+    Raises ValueError for a chosen token that the vocabulary does not have.
+    """
+    with torch.inference_mode():
+        logits = model.predict(model.vectors(source, torch.tensor(ids)))[-1]
+    if chosen is not None and not 0 <= chosen < len(logits):
+        raise ValueError(f"There is no token {chosen}; the vocabulary has {len(logits)}.")
+    probabilities, chances = logits.double().softmax(-1), distribution(logits, settings)
+    draw = _draw(settings.seed, len(ids))
+    order = chances.order.tolist()
+    place = _place(chances, draw) if chosen is None else order.index(chosen)
+
+    def candidate(id: int) -> Candidate:
+        return Candidate(id, float(probabilities[id]), float(chances.shares[id]))
+
+    ids = (*ids, order[place])
+    stop: Stop | None = "end" if ids[-1] == EOS else None
+    return Step(ids, candidate(ids[-1]), place + 1, draw, tuple(map(candidate, order[:shown])), stop, loop(ids[1:]))
 
 
 def distribution(logits: Tensor, settings: Settings) -> Sampling:
