@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     from explorer.analysis.generation import Generated
     from explorer.analysis.length import Stretch
     from explorer.analysis.memory import Firing
+    from explorer.analysis.norms import Gradient, Padded
     from explorer.analysis.predictions import Answer
     from explorer.analysis.proof import Proof, Reference
     from explorer.trace import Trace, Value
     from explorer.transformer import Transformer
 
 Ids = tuple[int, ...]
+
+PADDINGS = (0, 1, 2, 4, 8, 16)  # [PAD] tokens behind a text
+BUNDLED = 8  # sentences from which the gradients at the start are measured
 
 
 @dataclass(frozen=True)
@@ -172,6 +176,32 @@ def without(name: str, source: Ids, target: Ids, keys: Ids) -> "Effects":
     from explorer.analysis.crossing import effects
 
     return effects(model(name), torch.tensor(source), torch.tensor(target), keys)
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def padded(name: str, source: Ids, target: Ids, path: str) -> "list[Padded]":
+    """Batch norm against layer norm on the vectors at a path, with more and more padding (see analysis.norms)."""
+    from explorer.analysis import norms
+
+    plain = run(name, source, target)
+    return norms.padded(plain.model, plain.source, plain.target, path, PADDINGS)
+
+
+@st.cache_resource(show_spinner=False, max_entries=12)
+def gradients(_config: Config, architecture: str, heads: int) -> "list[Gradient]":
+    """The gradients of fresh models in both norm orders, on some of the bundled sentences (see analysis.norms)."""
+    import torch
+
+    from explorer.analysis import memory, norms
+
+    read, pairs = tokenizer(), zip(memory.sentences("en")[:BUNDLED], memory.sentences("ko")[:BUNDLED], strict=True)
+    ids = {
+        "encoder": lambda one, other: (read.encoder_input(one), None),
+        "decoder": lambda one, other: (None, read.decoder_input(one)),
+        "encoder-decoder": lambda one, other: (read.encoder_input(one), read.decoder_input(other)),
+    }[architecture]
+    texts = [[tokens and torch.tensor([token.id for token in tokens]) for tokens in ids(*pair)] for pair in pairs]
+    return norms.gradients(_config, texts)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
