@@ -11,11 +11,9 @@ from explorer.analysis.predictions import followed, prediction
 from explorer.analysis.stream import parameter
 from explorer.config import MASK, SPECIAL_TOKENS
 from explorer.tokens import groups
-from explorer.trace import Value
 from explorer.views import terms
 from explorer.views.components import prediction as pictures
 from explorer.views.components.arithmetic import arithmetic_panel
-from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import percent, strip
 from explorer.words import verbatim
 
@@ -151,10 +149,12 @@ def output() -> None:
             after_k=drawn.after_k,
             count=drawn.count,
         )
-        kept = max(0.0, 1 - drawn.by_k - drawn.by_p)
-        figures = {"kept": kept, "by_k": drawn.by_k, "by_p": drawn.by_p}
-        said = {name: percent(share) for name, share in figures.items()}
-        st.markdown(words("prediction.mass", n=drawn.count, all=vocabulary, **said))
+        if drawn.count == vocabulary:
+            st.markdown(words("prediction.unfiltered", all=vocabulary))
+        else:
+            kept = max(0.0, 1 - drawn.by_k - drawn.by_p)
+            figures = {"kept": percent(kept), "by_k": percent(drawn.by_k), "by_p": percent(drawn.by_p)}
+            st.markdown(words("prediction.mass", n=drawn.count, all=vocabulary, **figures))
         if config.architecture == "decoder" and place == len(tokens) - 1:
             go_on(drawn)
 
@@ -231,7 +231,8 @@ def filled() -> None:
 def training() -> None:
     """Every position asked, as in training."""
     st.subheader(words("prediction.training"), anchor=False)
-    st.markdown(prose["training own" if view.own is not None else f"training {config.architecture}"])
+    picture, told = st.columns([7, 5], gap="large")
+    told.markdown(prose["training own" if view.own is not None else f"training {config.architecture}"])
     left_out = 0
     if masking:
         places = [position for position, one in enumerate(tokens) if not one.special]
@@ -253,22 +254,23 @@ def training() -> None:
     if not masking:
         end = len(tokens) - 1
         rows.append(pictures.Asked(end, tokens[end], None, 0.0, view.token(prediction(trace, end, 1).best[0][0])))
-    pictures.each(
-        words,
-        key="each",
-        positions=len(tokens),
-        on_focus=look_at,
-        rows=rows,
-        focus=place,
-        reads=words("prediction.stands" if masking else "prediction.reads"),
-        follows=words("prediction.stood" if masking else "prediction.follows"),
-    )
+    with picture:
+        pictures.each(
+            words,
+            key="each",
+            positions=len(tokens),
+            on_focus=look_at,
+            rows=rows,
+            focus=place,
+            reads=words("prediction.stands" if masking else "prediction.reads"),
+            follows=words("prediction.stood" if masking else "prediction.follows"),
+        )
     if answers:
         loss = -sum(math.log(max(answer.share, 1e-30)) for answer in answers) / len(answers)
         right = sum(answer.id == answer.best for answer in answers)
-        st.markdown(words("prediction.loss", n=len(answers), loss=terms.number(loss, 3), right=right))
+        told.markdown(words("prediction.loss", n=len(answers), loss=terms.number(loss, 3), right=right))
     if left_out:
-        st.markdown(f":gray[{words('prediction.loss_some', n=left_out)}]")
+        told.markdown(f":gray[{words('prediction.loss_some', n=left_out)}]")
 
 
 def named(stage) -> str:
@@ -383,21 +385,22 @@ def reached() -> None:
         )
     st.markdown(words("prediction.swapped", old=bold(read[swap]), new=bold(new), n=swap))
 
-    def opened() -> None:
-        cell = st.session_state["differences"]["cell"]
-        if cell:
-            open_cell("reach", found.stages[cell[0]].path, (cell[1], 0))
+    def opened(stage: int, position: int) -> None:
+        open_cell("reach", found.stages[stage].path, (position, 0))
 
-    matrix(
-        Value(found.difference, ("stage", "position")),
-        name=words("prediction.difference"),
-        path="",
+    pictures.differences(
+        words,
         key="differences",
-        rows=[named(stage) for stage in found.stages],
-        columns=tokens,
-        language=words.language,
-        on_choose=opened,
+        on_focus=lambda at: controls.set_option("swap", str(at)) if at in places else None,
+        on_stage=opened,
+        tokens=tokens,
+        names=[named(stage) for stage in found.stages],
+        difference=found.difference,
+        equal=found.equal,
+        focus=swap,
     )
+    if len(tokens) > pictures.COLUMNS:
+        st.markdown(f":gray[{words('prediction.lens_window', n=len(tokens) - pictures.COLUMNS)}]")
     before, after = found.equal[:, :swap], found.equal[:, swap:]
     st.markdown(
         words(
@@ -430,11 +433,8 @@ with beside:
 if asked:
     through_the_lens()
     pushed()
-left, right = st.columns(2, gap="large")
-with left:
-    training()
-with right:
-    reached()
+reached()
+training()
 
 st.subheader(words("references"), anchor=False)
 st.markdown(prose["references"])

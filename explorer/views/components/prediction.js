@@ -1,4 +1,4 @@
-const KINDS = { output, curve, lens, parts, each };
+const KINDS = { output, curve, lens, differences: lens, parts, each };
 
 function button(className, text, label, on) {
   const made = element("button", className, text);
@@ -83,7 +83,7 @@ function curve(data, root, send, colours, tip) {
   root.prepend(figure);
 }
 
-/** What each stage would say at each position; beside it the rank of the token that is first in the end. */
+/** Stages by positions: what each would say, with the rank of the token that is first in the end; or differences. */
 function lens(data, root, send, colours, tip) {
   const words = data.words, frame = element("div", "lens"), table = element("table"), head = element("tr");
   head.append(element("th", "", words.stage));
@@ -95,25 +95,29 @@ function lens(data, root, send, colours, tip) {
     cell.append(name);
     head.append(cell);
   }
-  const last = element("th", "rank", words.rank_of);
-  last.append(chip(data.final));
-  head.append(last);
+  if (data.final) {
+    const last = element("th", "rank", words.rank_of);
+    last.append(chip(data.final));
+    head.append(last);
+  }
   table.append(head);
   const longest = Math.log(data.size);
   data.rows.forEach((row) => {
     const line = element("tr");
     line.append(element("th", "", row.name));
     row.cells.forEach((cell, at) => {
-      const box = element("td", data.columns[at].at === data.focus ? "here" : ""), inside = element("button", "guess", cell.chip.text || "·".repeat(cell.chip.spaces));
+      const box = element("td", data.columns[at].at === data.focus ? "here" : ""), text = cell.text ?? "·".repeat(cell.chip.spaces) + cell.chip.text;
+      const inside = element("button", "guess", text);
       inside.type = "button";
       inside.style.setProperty("--share", `${Math.round(100 * Math.sqrt(cell.share))}%`);
       inside.classList.toggle("strong", cell.share > 0.45);
-      inside.onpointermove = (event) => tip(event, `${row.name}, ${data.columns[at].chip.text}: ${cell.chip.text}`, cell.said);
+      inside.onpointermove = (event) => tip(event, `${row.name}, ${data.columns[at].chip.text}: ${cell.chip ? text : ""}`, cell.said);
       inside.onpointerleave = () => tip(null);
       inside.onclick = () => send("stage", [row.stage, data.columns[at].at]);
       box.append(inside);
       line.append(box);
     });
+    if (!data.final) { table.append(line); return; }
     const rank = element("td", "rank"), dot = element("i"), said = element("span", "", row.rank.toLocaleString("en"));
     dot.style.left = said.style.left = `calc((100% - 64px) * ${Math.log(row.rank) / longest} + 8px)`;
     rank.append(dot, said);
@@ -122,6 +126,8 @@ function lens(data, root, send, colours, tip) {
   });
   frame.append(table);
   root.prepend(frame);
+  const here = table.querySelector(".here");
+  if (here) frame.scrollLeft = here.offsetLeft - frame.clientWidth / 2;
 }
 
 /** Signed parts that add up. */

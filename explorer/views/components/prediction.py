@@ -197,7 +197,18 @@ def lens(
 
     The other arguments are those of `lens_data`.
     """
-    positions, stages = len(what["tokens"]), len(what["rows"])
+    _grid(lens_data(words, **what), key, len(what["tokens"]), len(what["rows"]), on_focus, on_stage)
+
+
+def _grid(
+    data: dict,
+    key: str,
+    positions: int,
+    stages: int,
+    on_focus: Callable[[int], None],
+    on_stage: Callable[[int, int], None],
+) -> None:
+    """Mount a picture of stages by positions, its clicks checked."""
 
     def focus() -> None:
         found = _clicked(key, "focus")
@@ -209,7 +220,44 @@ def lens(
         if isinstance(found, list) and len(found) == 2 and _whole(found[0], stages) and _whole(found[1], positions):
             on_stage(*found)
 
-    _draw(key, lens_data(words, **what), focus=focus, stage=stage)
+    _draw(key, data, focus=focus, stage=stage)
+
+
+def differences_data(
+    words: Words, tokens: Sequence[Token], names: Sequence[str], difference: Tensor, equal: Tensor, focus: int
+) -> dict:
+    """How far two passes are apart, [stage, position], around the focus; 0 where all numbers are the same bits."""
+    shown = window(focus, len(tokens), COLUMNS)
+    most = float(difference.max()) or 1.0
+    return {
+        "kind": "differences",
+        "words": {"stage": words("prediction.stage")},
+        "columns": [{"at": at, "chip": chip(tokens[at])} for at in shown],
+        "focus": focus,
+        "final": None,
+        "rows": [
+            {
+                "stage": stage,
+                "name": name,
+                "cells": [
+                    {
+                        "text": "0" if equal[stage, at] else f"{float(difference[stage, at]):.3g}",
+                        "share": float(difference[stage, at]) / most,
+                        "said": f"{float(difference[stage, at]):.4g}",
+                    }
+                    for at in shown
+                ],
+            }
+            for stage, name in enumerate(names)
+        ],
+    }
+
+
+def differences(
+    words: Words, *, key: str, on_focus: Callable[[int], None], on_stage: Callable[[int, int], None], **what: object
+) -> None:
+    """Draw the differences; clicks are those of `lens`, the other arguments those of `differences_data`."""
+    _grid(differences_data(words, **what), key, len(what["tokens"]), len(what["names"]), on_focus, on_stage)
 
 
 @dataclass(frozen=True)
@@ -257,7 +305,7 @@ def parts(
 
 @dataclass(frozen=True)
 class Asked:
-    """A position that was asked: what is read there, the right answer (None: nobody knows), its chance, the likeliest."""
+    """A position that was asked: what is read there, the right answer (None: unknown), its chance, the likeliest."""
 
     position: int
     read: Token
