@@ -45,6 +45,8 @@ with left:
             hint=words("start.mask" if masking else "start.focus"),
         )
     st.markdown(prose[f"tokens {view.config.architecture}"])
+    if len(view.tokens) > 1 and any("가" <= character <= "힣" for character in view.choices.text):
+        st.markdown(f":gray[{words('start.english')}]")
     strange = unfamiliar(view.tokens[view.config.stacks[0]])
     if strange:
         quoted = ", ".join(f"“{verbatim(word[:24])}”" for word in strange[:4])
@@ -68,7 +70,7 @@ with right:
     if len(masks) > len(asked) and masking:
         st.caption(words("start.more_masks", n=len(masks) - len(asked)))
 
-st.page_link("pages/values.py", label=words("start.values", n=len(view.trace)))
+st.page_link("pages/values.py", label=f":violet[{words('start.values', n=len(view.trace))}]")
 
 st.subheader(words("card.title", name=view.choices.model), anchor=False)
 about = passes.card(view.choices.model)

@@ -111,15 +111,15 @@ def test_a_sentence_through_every_model_to_the_arithmetic_of_a_cell(address, pag
     expect(page.get_by_text("How is this number made?")).to_be_visible()
     settled(page)
     chosen = query(page)["c"]
-    expect(page.get_by_text(f"raw_scores[{chosen.replace(',', ', ')}]")).to_be_visible()
-    expect(page.get_by_text("smaller terms, together")).to_be_visible()
-    expect(page.get_by_text("The 32 terms, and their running sum")).to_be_visible()
-
     panel = page.locator("[class*=st-key-arithmetic]")
+    expect(panel.get_by_text(f"raw_scores[{chosen.replace(',', ', ')}]")).to_be_visible()
+    expect(panel.get_by_text("smaller terms, together")).to_be_visible()
+    expect(panel.get_by_text("The 32 terms, and their running sum")).to_be_visible()
+
     panel.get_by_role("button", name=re.compile("^queries")).click()
     page.wait_for_function("new URL(location).searchParams.get('v') === 'decoder.layers.2.self_attention.queries'")
     settled(page)
-    expect(page.get_by_text("The 129 terms, and their running sum")).to_be_visible()
+    expect(panel.get_by_text("The 129 terms, and their running sum")).to_be_visible()
 
 
 def test_going_back_leads_to_the_page_before_with_its_choices(address, page):
