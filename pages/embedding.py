@@ -77,7 +77,7 @@ def clicked(name: str, key: str) -> None:
 token = verbatim(tokens[place].label)
 st.subheader(words("embedding.steps", token=token), anchor=False)
 scale = limits.limit(trace, paths["output"])
-told, drawn = st.columns([4, 9], gap="large")
+drawn, told = st.columns([9, 4], gap="large")
 with drawn:
     for number, name in enumerate(STEPS):
         value = trace[paths[name]]
@@ -106,7 +106,7 @@ if step:
 # Positions
 
 st.subheader(words("embedding.positions"), anchor=False)
-told, drawn = st.columns([4, 9], gap="large")
+drawn, told = st.columns([9, 4], gap="large")
 with drawn:
     key = f"plate {stack}"
     st.session_state[key] = {"cell": [place, dimension] if step == "positions" else None}
@@ -135,12 +135,12 @@ with drawn:
         lengths = [wave.wavelength for wave in waves]
         st.altair_chart(charts.wavelengths(lengths, seen // 2, words), width="stretch", key="wavelengths")
 told.markdown(prose["positions"])
-for part in glossary.entry(paths["positions"], trace).formula.split(r",\quad"):
-    told.latex(part)
+for part in glossary.entry(paths["positions"], trace).formula.split(r"\quad"):
+    told.latex(part.strip().rstrip(","))
 
 # Nearest tokens, and the map
 
-near, flat = st.columns([4, 9], gap="large")
+flat, near = st.columns([9, 4], gap="large")
 with near:
     st.subheader(words("embedding.nearest", token=token), anchor=False)
     table = view.run.model.embedding.detach()
@@ -190,7 +190,7 @@ with flat:
 # Length
 
 st.subheader(words("embedding.length"), anchor=False)
-told, drawn = st.columns([4, 9], gap="large")
+drawn, told = st.columns([9, 4], gap="large")
 told.markdown(prose["length"])
 with drawn:
     lengths = sorted({3, len(tokens), 200})

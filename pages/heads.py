@@ -1,7 +1,5 @@
 """All heads side by side: what each looks at, how it reads the vector, and what it adds to the output."""
 
-import math
-
 import streamlit as st
 
 from explorer import controls, glossary
@@ -13,7 +11,7 @@ from explorer.views import heads as charts
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.headmap import Question, headmap, share
 from explorer.views.components.matrix import matrix
-from explorer.views.components.tokens import Bar, bars
+from explorer.views.components.tokens import Bar, bars, percent
 from explorer.words import verbatim
 
 READY = {
@@ -189,6 +187,12 @@ headmap(
     on_pick=ask_head,
 )
 
+
+def bar(at: int, weight: float) -> Bar:
+    """A token that is looked at; its position tells equal ones apart."""
+    return Bar(asked[at], weight, said=words("heads.at", share=percent(weight), n=at))
+
+
 own = next(row for row in measured if row.path == path and row.head == head)
 answers = [(getattr(own, ask), words(f"heads.ask.{ask}")) for ask in asks if getattr(own, ask) is not None]
 one, two, told = st.columns([4, 4, 5], gap="large")
@@ -196,13 +200,16 @@ with one:
     st.markdown(f"**{words('heads.this', layer=view.layer, n=head)}**: {words('heads.focus', token=token)}")
     row = weights.tensor[head, place]
     best = row.argsort(descending=True, stable=True)[:LISTED].tolist()
-    listed = [Bar(asked[at], float(row[at])) for at in best if row[at] > 0]
-    bars(listed, name=words("heads.focus", token=asking[place].label), key="bars focus")
+    bars(
+        [bar(at, float(row[at])) for at in best if row[at] > 0],
+        name=words("heads.focus", token=asking[place].label),
+        key="bars focus",
+    )
 with two:
     st.markdown(f"**{words('heads.this', layer=view.layer, n=head)}**: {words('heads.received')}")
     got = attention.received(trace, path)[head]
     best = got.argsort(descending=True, stable=True)[:LISTED].tolist()
-    bars([Bar(asked[at], float(got[at])) for at in best], name=words("heads.received"), key="bars received")
+    bars([bar(at, float(got[at])) for at in best if got[at] > 0], name=words("heads.received"), key="bars received")
 with told:
     if answers:
         largest, what = max(answers)
@@ -213,34 +220,36 @@ with told:
 # From the whole vector to one head
 
 st.subheader(words("heads.slice"), anchor=False)
-told, drawn = st.columns([4, 9], gap="large")
+drawn, told = st.columns([9, 4], gap="large")
 told.markdown(prose["slice"])
-told.latex(
-    r"q^{(h)} = W_Q^{(h)} x + b_Q^{(h)} \qquad W_Q^{(h)} \in \mathbb{R}^{d_k \times d_{\text{model}}}".replace(
-        "x +", f"{glossary.entry(read_by(trace, f'{path}.queries'), trace).symbol} +"
-    )
-)
+symbol = glossary.entry(read_by(trace, f"{path}.queries"), trace).symbol
+told.latex(rf"q^{{(h)}} = W_Q^{{(h)}} {symbol} + b_Q^{{(h)}}")
+told.latex(rf"W_Q^{{(h)}} \in \mathbb{{R}}^{{{config.d_k} \times {config.d_model}}}")
 
 
-def strip(title: str, note: str, tensor, axis: str, of: str, part: tuple, end: float | None, scale: str, index) -> None:
-    """A vector in a row, under its title; `index` makes the place of one of its numbers in the value `of`."""
+def numbers(vector) -> str:
+    return words("heads.numbers", n=len(vector))
+
+
+def strip(title: str, note: str, vector, of: str, part: tuple | None, end: float | None, scale: str) -> None:
+    """A vector in a row under its title. It is the part at `part` of the value `of`; None for what is not recorded."""
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         st.markdown(title, width="content")
         st.markdown(f":gray[{note}]", width="content")
     key = f"strip {path} {title}"
-    cell = chosen_in(of) if index else None
-    st.session_state[key] = {"cell": [cell[-1]] if cell and index(cell[-1]) == cell else None}
+    cell = chosen_in(of) if part is not None else None
+    st.session_state[key] = {"cell": [cell[-1]] if cell and cell[:-1] == part else None}
 
     def clicked() -> None:
         cell = st.session_state[key]["cell"]
-        if cell and index:
-            open_cell(of, index(cell[0]))
+        if cell and part is not None:
+            open_cell(of, (*part, cell[0]))
 
     matrix(
-        Value(tensor, (axis,)),
+        Value(vector, ("d_model" if len(vector) == config.d_model else "d_k",)),
         name=title,
         path=of,
-        part=part,
+        part=part or (),
         key=key,
         scale=scale,
         limit=end,
@@ -251,38 +260,28 @@ def strip(title: str, note: str, tensor, axis: str, of: str, part: tuple, end: f
 
 
 read = read_by(trace, f"{path}.queries")
-queries = trace[f"{path}.queries"].tensor
-d_k = queries.shape[-1]
-q, sliced = queries[head, place], attention.sliced_query(trace, path, head, place)
-reading = attention.reading(trace, path, head)
-inside = float(reading[head * d_k : (head + 1) * d_k].square().sum() / reading.square().sum())
-cosine = float((q @ sliced) / (q.norm() * sliced.norm()))
+q, sliced = trace[f"{path}.queries"].tensor[head, place], attention.sliced_query(trace, path, head, place)
+reading, d_k = attention.reading(trace, path, head), config.d_k
+ends = {name: limit(trace, f"{path}.{name}") for name in ("queries", "heads", "output")}
+rows_of_q = f"{path}.w_q.weight"
 with drawn:
-    strip(f"{words('heads.read')}, {token}", words("heads.numbers", n=config.d_model), trace[read].tensor[place], "d_model", read, (place,),
-          limit(trace, read), "signed", lambda at: (place, at))  # fmt: skip
-    strip(
-        words("heads.reading"),
-        words("heads.own", share=f"{inside:.0%}", first=head * d_k, last=(head + 1) * d_k - 1),
-        reading,
-        "d_model",
-        f"{path}.w_q.weight",
-        (),
-        float(reading.max()),
-        "query",
-        None,
-    )
-    strip(words("heads.query"), words("heads.numbers", n=d_k), q, "d_k", f"{path}.queries", (head, place), limit(trace, f"{path}.queries"),
-          "query", lambda at: (head, place, at))  # fmt: skip
+    vector = trace[read].tensor[place]
+    strip(f"{words('heads.read')}, {token}", numbers(vector), vector, read, (place,), limit(trace, read), "signed")
+    first, last = head * d_k, (head + 1) * d_k
+    inside = float(reading[first:last].square().sum() / reading.square().sum())
+    note = words("heads.own", share=f"{inside:.0%}", first=first, last=last - 1)
+    strip(words("heads.reading"), note, reading, rows_of_q, None, float(reading.max()), "query")
+    strip(words("heads.query"), numbers(q), q, f"{path}.queries", (head, place), ends["queries"], "query")
     if config.heads > 1:
-        said = words("heads.cosine", cosine=f"{cosine:.2f}".replace("-", "−")) if math.isfinite(cosine) else ""
-        strip(words("heads.sliced"), said, sliced, "d_k", f"{path}.w_q.weight", (), limit(trace, f"{path}.queries"),
-              "query", None)  # fmt: skip
+        cosine = float(q @ sliced / (q.norm() * sliced.norm()).clamp(min=1e-12))
+        note = words("heads.cosine", cosine=f"{cosine:.2f}".replace("-", "−"))
+        strip(words("heads.sliced"), note, sliced, rows_of_q, None, ends["queries"], "query")
 opened(read, f"{path}.queries")
 
 # Joined and mixed
 
 st.subheader(words("heads.joined"), anchor=False)
-told, drawn = st.columns([4, 9], gap="large")
+drawn, told = st.columns([9, 4], gap="large")
 given = attention.contributions(trace, path)
 names = [words("heads.row", n=at) for at in range(config.heads)]
 with drawn:
@@ -303,13 +302,13 @@ with drawn:
         key=outputs,
         rows=names,
         scale="value",
-        limit=limit(trace, f"{path}.heads"),
+        limit=ends["heads"],
         legend=False,
         language=words.language,
         on_choose=open_output,
     )
-    strip(words("heads.concat"), words("heads.numbers", n=config.d_model), trace[f"{path}.concat"].tensor[place], "d_model",
-          f"{path}.concat", (place,), limit(trace, f"{path}.heads"), "value", lambda at: (place, at))  # fmt: skip
+    concat = trace[f"{path}.concat"].tensor[place]
+    strip(words("heads.concat"), numbers(concat), concat, f"{path}.concat", (place,), ends["heads"], "value")
     st.markdown(words("heads.parts"))
     parts = f"parts {path}"
     cell = chosen_in(f"{path}.output")
@@ -327,7 +326,7 @@ with drawn:
         path=f"{path}.output",
         key=parts,
         rows=[*names, words("heads.bias"), words("heads.sum")],
-        limit=limit(trace, f"{path}.output"),
+        limit=ends["output"],
         language=words.language,
         on_choose=open_part,
     )

@@ -113,7 +113,7 @@ def losses(rows: Sequence[tuple[int, int, float]], trained: int | None, words: W
     bars = base.mark_bar(orient="vertical", xOffset=1).encode(
         x,
         alt.X2("end:Q"),
-        alt.Y("loss:Q").axis(None).scale(domain=[0, 1.2 * highest], nice=False),
+        alt.Y("loss:Q").axis(None).scale(domain=[0, 1.45 * highest], nice=False),
         color=TONE,
         tooltip=["first:Q", "last:Q", alt.Tooltip("loss:Q", title=words("card.loss"), format=".3f")],
     )
@@ -128,7 +128,7 @@ def losses(rows: Sequence[tuple[int, int, float]], trained: int | None, words: W
                 x="at:Q", y=alt.value(0), text="said:N"
             )
         )
-    return _plain(alt.layer(*layers).properties(height=170))
+    return _plain(alt.layer(*layers).properties(height=200))
 
 
 def squares(lengths: Sequence[int], words: Words) -> str:
