@@ -205,9 +205,9 @@ def choose(**chosen: object) -> None:
     st.session_state.changes = []
 
 
-def switch(architecture: str) -> None:
-    """Choose another architecture, and the nearest norm, heads, layer and head that it has. For callbacks."""
-    choose(architecture=architecture)
+def switch(architecture: str | None = None, norm: str | None = None) -> None:
+    """Choose another architecture or norm order, and the nearest heads, layer and head that it has. For callbacks."""
+    choose(architecture=architecture or choices().architecture, norm=norm or choices().norm)
     _model()
 
 
