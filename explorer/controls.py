@@ -31,6 +31,7 @@ PAGES = (  # files and groups, in the order of the navigation
     ("feed_forward", "pass"),
     ("prediction", "pass"),
     ("cross_attention", "pass"),
+    ("generation", "try"),
     ("values", "every"),
 )
 SIDE_BY_SIDE = 7  # pages whose titles fit beside each other
@@ -108,6 +109,10 @@ class View:
     @property
     def stack(self) -> str:
         return self.config.stacks[-1]
+
+    def over(self, run: Pass) -> "View":
+        """The same view of another pass over the same texts, for instance an edited one."""
+        return replace(self, run=run)
 
     def token(self, id: int) -> Token:
         """An entry of the vocabulary."""

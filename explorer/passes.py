@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from explorer.analysis.crossing import Effects
-    from explorer.analysis.generation import Generated
+    from explorer.analysis.generation import Beam, Generated, Settings, Step
     from explorer.analysis.length import Stretch
     from explorer.analysis.memory import Firing
     from explorer.analysis.norms import Gradient, Padded
@@ -105,26 +105,24 @@ def edited(name: str, source: Ids, target: Ids, changes: str) -> Pass:
     return Pass(plain.model, plain.source, plain.target, trace(plain.model, plain.source, plain.target, made))
 
 
-@st.cache_resource(show_spinner=False, max_entries=12)
-def firing(name: str, path: str) -> "tuple[Firing, list[tuple[str, list[Token]]]]":
-    """What a feed-forward layer's neurons do over the bundled sentences, each with the tokens that the layer saw."""
+Sentence = tuple[str, list[Token]]  # a bundled one, and the tokens that a stack reads of it
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def firings(name: str) -> "tuple[dict[str, Firing], dict[str, list[Sentence]]]":
+    """What the neurons of each feed-forward layer do over the bundled sentences, by path, and these by stack."""
     from explorer.analysis import memory
 
     made, read = model(name), tokenizer()
     english, korean = (memory.sentences(language) for language in memory.LANGUAGES)
-    if made.config.architecture == "encoder-decoder":
-        pairs = [
-            (read.encoder_input(one), read.decoder_input(other)) for one, other in zip(english, korean, strict=True)
-        ]
-    elif made.config.architecture == "encoder":
-        pairs = [(read.encoder_input(text), None) for text in (*english, *korean)]
-    else:
-        pairs = [(None, read.decoder_input(text)) for text in (*english, *korean)]
-    side = 0 if path.startswith("encoder") else 1
-    texts = korean if made.config.architecture == "encoder-decoder" and side else (*english, *korean)
-    ids = [tuple(tokens and [token.id for token in tokens] for tokens in pair) for pair in pairs]
-    seen = [(text, pair[side]) for text, pair in zip(texts, pairs, strict=False)]
-    return memory.firing(made, ids, path), seen
+    both = (*english, *korean)
+    texts = {"encoder": english, "decoder": korean} if len(made.config.stacks) > 1 else {made.config.stacks[0]: both}
+    reading = {"encoder": read.encoder_input, "decoder": read.decoder_input}
+    seen = {stack: [(text, reading[stack](text)) for text in found] for stack, found in texts.items()}
+    ids = {stack: [[token.id for token in tokens] for _, tokens in found] for stack, found in seen.items()}
+    none = [None] * max(map(len, ids.values()))
+    pairs = list(zip(ids.get("encoder", none), ids.get("decoder", none), strict=True))
+    return memory.firings(made, pairs), seen
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
@@ -202,6 +200,27 @@ def gradients(_config: Config, architecture: str, heads: int) -> "list[Gradient]
     }[architecture]
     texts = [[tokens and torch.tensor([token.id for token in tokens]) for tokens in ids(*pair)] for pair in pairs]
     return norms.gradients(_config, texts)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2_000)
+def step(name: str, source: Ids, ids: Ids, settings: "Settings", chosen: int | None = None) -> "Step":
+    """The token that a model writes after `ids` (see analysis.generation.step)."""
+    import torch
+
+    from explorer.analysis import generation
+
+    return generation.step(model(name), torch.tensor(source) if source else None, ids, settings, chosen)
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def beam(name: str, source: Ids, start: Ids, width: int, limit: int) -> "Beam":
+    """The tree of a whole beam search (see analysis.generation.beam)."""
+    import torch
+
+    from explorer.analysis import generation
+
+    *_, last = generation.beam(model(name), torch.tensor(source) if source else None, start, width, limit)
+    return last
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)

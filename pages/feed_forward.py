@@ -1,7 +1,5 @@
 """One feed-forward layer on one token: what it asks, what it lets through, what it writes; and one of its neurons."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from explorer import controls, glossary, passes
@@ -80,7 +78,7 @@ ids = [tuple(read.tolist()) if read is not None else () for read in (view.run.so
 other_gate = "" if gate == config.activation else ";".join(f"{gate}:{name[0]}" for name in config.stacks)
 run = passes.edited(view.choices.model, *ids, other_gate) if other_gate else view.run
 trace = run.trace
-shown = replace(view, run=run)
+shown = view.over(run)
 
 # The picture
 
@@ -184,7 +182,8 @@ if opened:
 
 # One neuron
 
-fired, texts = passes.firing(view.choices.model, path)
+all_fired, all_texts = passes.firings(view.choices.model)
+fired, texts = all_fired[path], all_texts[stack]
 widest = [found for found in fired.strongest(neuron, 400) if not texts[found.text][1][found.place].special][:WIDEST]
 value = memory.value(trace, path, neuron)
 off = ";".join(filter(None, (other_gate, f"off:{stack[0]}{view.layer}f.n{neuron}")))

@@ -1,13 +1,10 @@
 """From the last vector to a token: logits, softmax, sampling; the lens; who pushed a logit; who knows of whom."""
 
-import math
-from secrets import randbelow
-
 import streamlit as st
 
 from explorer import controls, glossary, passes
 from explorer.analysis import attribution, lens, reach, sampling
-from explorer.analysis.predictions import followed, prediction
+from explorer.analysis.predictions import followed, loss, prediction
 from explorer.analysis.stream import parameter
 from explorer.config import MASK, SPECIAL_TOKENS
 from explorer.tokens import groups
@@ -207,7 +204,7 @@ def go_on(drawn: sampling.Sampling) -> None:
             st.markdown(f":gray[{words('prediction.ends')}]", width="content")
         else:
             st.button(words("prediction.write"), key="write", on_click=write, args=(likeliest,))
-        one = sampling.draw(drawn, randbelow(2**31))
+        one = sampling.draw(drawn)
         st.button(words("prediction.draw_one"), key="draw one", on_click=write, args=(one,))
 
 
@@ -266,9 +263,8 @@ def training() -> None:
             follows=words("prediction.stood" if masking else "prediction.follows"),
         )
     if answers:
-        loss = -sum(math.log(max(answer.share, 1e-30)) for answer in answers) / len(answers)
         right = sum(answer.id == answer.best for answer in answers)
-        told.markdown(words("prediction.loss", n=len(answers), loss=terms.number(loss, 3), right=right))
+        told.markdown(words("prediction.loss", n=len(answers), loss=terms.number(loss(answers), 3), right=right))
     if left_out:
         told.markdown(f":gray[{words('prediction.loss_some', n=left_out)}]")
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from explorer.analysis.predictions import followed, in_turn, prediction
+from explorer.analysis.predictions import followed, in_turn, loss, prediction
 from explorer.config import MASK, Config
 from explorer.trace import trace
 from tests.small import GRID, model, named, recorded, texts
@@ -18,6 +18,8 @@ def test_what_followed_is_the_text_one_further_and_an_encoder_is_not_asked(confi
         return
     ids = seen["decoder.embedding.ids"].tensor
     assert [answer.id for answer in found] == ids[1:].tolist()
+    probabilities = seen["probabilities"].tensor[:-1]
+    assert loss(found) == pytest.approx(float(torch.nn.functional.nll_loss(probabilities.log(), ids[1:])))
     for answer in found:
         assert answer.share == float(seen["probabilities"].tensor[answer.position, answer.id])
         assert answer.best == prediction(seen, answer.position, 1).best[0][0]

@@ -1,5 +1,6 @@
 """What a model expects, over its whole vocabulary: at one position, and at every one as in training."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -69,3 +70,8 @@ def in_turn(model: Transformer, ids: Tensor, places: Sequence[int]) -> list[Answ
 
 def _answer(probabilities: Tensor, place: int, id: int) -> Answer:
     return Answer(place, id, float(probabilities[id]), int(probabilities.argmax()))
+
+
+def loss(answers: Sequence[Answer]) -> float:
+    """The mean of -ln of the chance that the right token was given, in nats a token; the loss of training."""
+    return -sum(math.log(max(answer.share, 1e-37)) for answer in answers) / len(answers)

@@ -52,6 +52,11 @@ def sample(logits: Tensor, temperature: float = 1.0, k: int = 0, p: float = 1.0)
     )
 
 
-def draw(found: Sampling, seed: int) -> int:
-    """One token by its chance."""
-    return int(torch.multinomial(found.shares, 1, generator=torch.Generator().manual_seed(seed)))
+def draw(found: Sampling, seed: int | None = None) -> int:
+    """One token by its chance; another each time, unless a seed says which."""
+    generator = torch.Generator()
+    if seed is None:
+        generator.seed()
+    else:
+        generator.manual_seed(seed)
+    return int(torch.multinomial(found.shares, 1, generator=generator))
