@@ -152,27 +152,6 @@ def groups(tokens: Sequence[Token]) -> list[list[int]]:
     return _runs([token.part is None or token.part[0] == token.part[1] for token in tokens])
 
 
-def unfamiliar(tokens: Sequence[Token]) -> list[str]:
-    """The words of a text for which the vocabulary has only crumbs: the training text seldom or never had them.
-
-    A word counts when a character in it is cut, or when it takes four tokens or more of under 2.5 bytes on average.
-    """
-    words: list[list[Token]] = []
-    for token in tokens:
-        if token.special or not token.text.strip():
-            words.append([])
-        elif token.spaces or not words:
-            words.append([token])
-        else:
-            words[-1].append(token)
-    found = []
-    for word in words:
-        crumbs = len(word) > 3 and sum(len(token.bytes) for token in word) < 2.5 * len(word)
-        if crumbs or any(token.part for token in word):
-            found.append("".join(token.text for token in word if not token.part or token.part[0] == 1).strip())
-    return list(dict.fromkeys(found))
-
-
 def _pieces(ids: Sequence[int], spelt: Sequence[bytes]) -> list[Token]:
     """Tokens from ids and the bytes that each of them spells here."""
     characters = list(_characters(b"".join(spelt)))

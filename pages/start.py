@@ -6,10 +6,10 @@ controls.within_frame()
 
 import streamlit as st
 
-from explorer import passes
+from explorer import checkpoints, passes
 from explorer.analysis.predictions import prediction
 from explorer.config import MASK
-from explorer.tokens import groups, unfamiliar
+from explorer.tokens import MASK_TEXT, groups
 from explorer.views import card
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.words import verbatim
@@ -47,10 +47,11 @@ with left:
     st.markdown(prose[f"tokens {view.config.architecture}"])
     if len(view.tokens) > 1 and any("가" <= character <= "힣" for character in view.choices.text):
         st.markdown(f":gray[{words('start.english')}]")
-    strange = unfamiliar(view.tokens[view.config.stacks[0]])
+    read = view.choices.text[: controls.MAX_CHARACTERS].replace(MASK_TEXT, " ")
+    strange = checkpoints.unseen(read, view.config.architecture)
     if strange:
         quoted = ", ".join(f"“{verbatim(word[:24])}”" for word in strange[:4])
-        st.markdown(f":gray[{words('start.unfamiliar', quoted=quoted, n=len(strange))}]")
+        st.markdown(f":gray[{words('start.unseen', quoted=quoted, n=len(strange))}]")
 
 with right:
     tokens = view.tokens[view.stack]

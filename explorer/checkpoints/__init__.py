@@ -99,7 +99,11 @@ def save(model: "Transformer", about: dict, folder: Path = FOLDER) -> None:
     data = safetensors.torch.save(weights)
     name = model.config.name
     (folder / f"{name}.safetensors").write_bytes(data)
-    about = {"config": asdict(model.config), "sha256": hashlib.sha256(data).hexdigest(), **about}
+    describe(name, {"config": asdict(model.config), "sha256": hashlib.sha256(data).hexdigest(), **about}, folder)
+
+
+def describe(name: str, about: dict, folder: Path = FOLDER) -> None:
+    """Write a model's card."""
     (folder / f"{name}.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

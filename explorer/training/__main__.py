@@ -16,7 +16,7 @@ from explorer.training.objectives import OBJECTIVES
 
 HEADS = (1, 2, 4, 8)
 SEED = 17
-BUDGET = {"encoder": 6_500_000, "decoder": 6_500_000, "encoder-decoder": 9_000_000}  # tokens
+BUDGET = {"encoder": 5_500_000, "decoder": 8_000_000, "encoder-decoder": 9_000_000}  # tokens
 NAMES = [f"{architecture}-{norm}-{heads}" for architecture in ARCHITECTURES for norm in NORMS for heads in HEADS]
 CURVE_POINTS = 200
 
@@ -48,7 +48,7 @@ def arguments() -> argparse.Namespace:
         default=Path.home() / ".cache" / "transformer-explorer",
         help="folder for what resuming needs (default: %(default)s)",
     )
-    parser.add_argument("--tokens", type=int, help="budget of tokens (default: 6.5 million, 9 for encoder-decoder)")
+    parser.add_argument("--tokens", type=int, help="budget of tokens (default: 8, 5.5 or 9 million)")
     parser.add_argument("--seed", type=int, default=SEED, help="default: %(default)s")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")
     chosen = parser.parse_args()
@@ -67,7 +67,7 @@ def config_of(name: str) -> Config:
     return Config(architecture, norm, int(heads), layers=3 if architecture == "encoder-decoder" else 4)
 
 
-def card(config: Config, chosen: argparse.Namespace, progress: Progress, figures: dict) -> dict:
+def card(config: Config, chosen: argparse.Namespace, progress: Progress) -> dict:
     """Everything about a trained model that is not its weights."""
     step = max(1, len(progress.tokens) // CURVE_POINTS)
     points = range(step - 1, len(progress.tokens), step)
@@ -90,7 +90,7 @@ def card(config: Config, chosen: argparse.Namespace, progress: Progress, figures
             "loss": smooth(progress.loss),
             "gradient_norm": smooth(progress.gradient_norm),
         },
-        "held_out": figures,
+        "held_out": {},
     }
 
 
@@ -107,19 +107,19 @@ def main() -> None:
         return
     tokenizer = Tokenizer.from_file(str(checkpoints.TOKENIZER))
     for name in chosen.models:
-        if chosen.task == "evaluate":
-            corpora = chosen.corpora if chosen.corpora.is_dir() else None
-            report(name, evaluate(checkpoints.load(name), tokenizer, corpora))
-            continue
-        config = config_of(name)
-        budget = chosen.tokens or BUDGET[config.architecture]
-        model, progress = train(config, chosen.corpora, tokenizer, budget, chosen.seed, chosen.state)
-        figures = evaluate(model, tokenizer, chosen.corpora)
-        checkpoints.save(model, card(config, chosen, progress, figures))
-        report(name, figures)
+        if chosen.task == "train":
+            config = config_of(name)
+            budget = chosen.tokens or BUDGET[config.architecture]
+            model, progress = train(config, chosen.corpora, tokenizer, budget, chosen.seed, chosen.state)
+            checkpoints.save(model, card(config, chosen, progress))
+        measure(name, tokenizer, chosen.corpora)
 
 
-def report(name: str, figures: dict) -> None:
+def measure(name: str, tokenizer: Tokenizer, corpora: Path) -> None:
+    """Print the held-out figures of a model as it lies on disk; with the corpora at hand, write them into its card."""
+    figures = evaluate(checkpoints.load(name), tokenizer, corpora if corpora.is_dir() else None)
+    if corpora.is_dir():
+        checkpoints.describe(name, {**checkpoints.card(name), "held_out": figures})
     print(name)
     for text, figure in figures.items():
         print(f"  {text:28}", "  ".join(f"{key} {value}" for key, value in figure.items()))

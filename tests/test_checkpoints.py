@@ -1,0 +1,91 @@
+"""The models that ship: files, cards, digests, and what happens when one is damaged."""
+
+import json
+import shutil
+
+import pytest
+import torch
+
+from explorer import checkpoints
+
+NAMES = checkpoints.available()
+
+
+def test_the_models_that_the_app_begins_with_are_there():
+    expected = {f"{kind}-{norm}-4" for kind in ("encoder", "decoder", "encoder-decoder") for norm in ("pre", "post")}
+    assert expected <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_loads_with_weights_that_are_trained_and_finite(name):
+    model, card = checkpoints.load(name), checkpoints.card(name)
+    assert model.config.name == name and not model.training
+    assert card["budget_tokens"] >= 5_000_000
+    assert all(parameter.isfinite().all() for parameter in model.parameters())
+    first, last = card["curves"]["loss"][0], card["curves"]["loss"][-1]
+    assert last < first / 2, "the recorded loss shows that nothing was learnt"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_card_says_what_the_model_read_and_what_it_scores(name):
+    card = checkpoints.card(name)
+    assert card["data"] and all(source["title"] and source["licence"] for source in card["data"])
+    assert {"shipped", "grammar"} <= {text.partition("_")[0] for text in card["held_out"]}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for path in checkpoints.FOLDER.glob("decoder-pre-4.*"):
+        shutil.copy(path, tmp_path)
+    return tmp_path
+
+
+def test_a_missing_weights_file_is_named_with_the_command_that_restores_it(folder):
+    (folder / "decoder-pre-4.safetensors").unlink()
+    with pytest.raises(checkpoints.CheckpointError, match=r"decoder-pre-4\.safetensors is missing.*git checkout"):
+        checkpoints.load("decoder-pre-4", folder)
+
+
+def test_a_truncated_weights_file_is_refused_with_its_size(folder):
+    path = folder / "decoder-pre-4.safetensors"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(checkpoints.CheckpointError, match="1,000 bytes"):
+        checkpoints.load("decoder-pre-4", folder)
+
+
+def test_an_altered_weights_file_is_refused(folder):
+    path = folder / "decoder-pre-4.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(checkpoints.CheckpointError, match="not the file that its card describes"):
+        checkpoints.load("decoder-pre-4", folder)
+
+
+def test_a_card_that_is_not_json_is_refused(folder):
+    (folder / "decoder-pre-4.json").write_text("{", encoding="utf-8")
+    with pytest.raises(checkpoints.CheckpointError, match="cannot be read"):
+        checkpoints.load("decoder-pre-4", folder)
+
+
+def test_weights_of_another_shape_than_the_card_says_are_refused(folder):
+    path = folder / "decoder-pre-4.json"
+    card = json.loads(path.read_text(encoding="utf-8"))
+    card["config"]["layers"] = 3
+    path.write_text(json.dumps(card), encoding="utf-8")
+    with pytest.raises(checkpoints.CheckpointError, match="does not fit its card's configuration"):
+        checkpoints.load("decoder-pre-4", folder)
+
+
+def test_weights_are_what_was_saved(tmp_path):
+    model = checkpoints.load("decoder-pre-4")
+    checkpoints.save(model, {}, tmp_path)
+    again = checkpoints.load("decoder-pre-4", tmp_path)
+    for (name, kept), (_, loaded) in zip(model.named_parameters(), again.named_parameters(), strict=True):
+        assert torch.equal(kept, loaded), name
+
+
+def test_words_that_no_training_text_had_are_found():
+    assert checkpoints.unseen("The cat saw a quorxel.", "decoder") == ["quorxel"]
+    assert checkpoints.unseen("The cat is on the table.", "encoder-decoder") == []
+    assert checkpoints.unseen("고양이가 우주정거장에서 잤어요.", "decoder")[0] == "우주정거장에서"
