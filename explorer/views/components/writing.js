@@ -1,0 +1,109 @@
+// The candidates for one place of a text, or the tree of a beam search. See writing.py.
+const NS = "http://www.w3.org/2000/svg";
+
+function element(tag, className, text) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function chip(token, tag, more = "") {
+  const made = element(tag, `chip ${token.kind} ${more}`);
+  if (token.spaces) made.append(element("span", "space", "·".repeat(token.spaces)));
+  made.append(element("span", "", token.text));
+  made.title = `${"·".repeat(token.spaces)}${token.text}\n${token.id}${token.bytes ? ` · ${token.bytes}` : ""}`;
+  return made;
+}
+
+function candidates(data, root, pick) {
+  const { words } = data, sheet = element("table"), head = element("tr");
+  sheet.setAttribute("aria-label", data.name);
+  for (const name of ["", words.token, words.probability, words.chance]) head.append(element("th", "", name));
+  const bar = (share, said) => {
+    const cell = element("td"), made = element("span", "bar");
+    made.style.width = `${100 * share}px`;
+    cell.append(made, element("span", "figure", said));
+    return cell;
+  };
+  const rows = data.rows.map((row) => {
+    const line = element("tr", row.written ? "now" : ""), name = element("td");
+    const button = chip(row.chip, "button", row.written ? "written" : "");
+    button.type = "button";
+    button.title += `\n${row.written ? words.written : words.pick}`;
+    button.setAttribute("aria-pressed", String(row.written));
+    button.onclick = () => pick(row.chip.id);
+    name.append(button);
+    line.append(element("td", "", String(row.rank)), name, bar(row.probability, row.said), bar(row.chance, row.chance_said));
+    return line;
+  });
+  sheet.append(head, ...rows);
+  const parts = [sheet];
+  if (data.draw !== null) {
+    const line = element("div", "line");
+    data.line.forEach(([from, to], at) => {
+      if (to <= from) return;
+      const part = element("span", data.draw >= from && data.draw < to ? "now" : "");
+      part.style.flex = `${to - from} 0 0`;
+      part.title = data.rows[at].chip.text;
+      line.append(part);
+    });
+    if (data.others > 0) {
+      const rest = element("span", "rest");
+      rest.style.flex = `${data.others} 0 0`;
+      line.append(rest);
+    }
+    const mark = element("i");
+    mark.style.left = `${100 * data.draw}%`;
+    line.append(mark);
+    const said = words.draw.replace("{draw}", data.draw.toFixed(3));
+    line.setAttribute("role", "img");
+    line.setAttribute("aria-label", said);
+    parts.push(line, element("div", "note", `${words.line} ${said}`));
+  }
+  root.replaceChildren(...parts);
+}
+
+/** A column for each step, the texts that were kept above, those passed over below. */
+function tree(data, root) {
+  const wide = 88, high = 25, frame = element("div", "frame"), board = element("div", "tree");
+  const svg = document.createElementNS(NS, "svg"), nodes = new Map(data.nodes.map((node) => [node.number, node]));
+  const place = (node) => [(node.depth - 1) * wide, node.row * high];
+  let right = 0, low = 0;
+  frame.tabIndex = 0;
+  frame.setAttribute("role", "group");
+  frame.setAttribute("aria-label", data.name);
+  board.append(svg);
+  for (const node of [...data.nodes].sort((one, other) => one.best - other.best)) {
+    const [x, y] = place(node), kind = node.best ? "best" : node.kept ? "" : "over";
+    const made = chip(node.chip, "span", kind);
+    made.style.left = `${x}px`;
+    made.style.top = `${y}px`;
+    made.title += `\n${node.said}\n${data.words.mean} ${node.mean}${node.kept ? "" : `\n${data.words.passed}`}`;
+    board.append(made);
+    right = Math.max(right, x + wide);
+    low = Math.max(low, y + high);
+    if (node.parent === null) continue;
+    const [a, b] = place(nodes.get(node.parent)), line = document.createElementNS(NS, "path"), start = a + 40;
+    line.setAttribute("d", `M${start} ${b + 10}C${a + wide - 6} ${b + 10} ${x - 30} ${y + 10} ${x} ${y + 10}`);
+    line.setAttribute("class", kind);
+    svg.append(line);
+  }
+  board.style.width = `${right}px`;
+  board.style.height = `${low}px`;
+  frame.append(board);
+  root.replaceChildren(frame);
+}
+
+function dark(root) {
+  const colour = getComputedStyle(root).getPropertyValue("--st-background-color").trim();
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  return 0.299 * r + 0.587 * g + 0.114 * b < 128;
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector("#root");
+  root.classList.toggle("dark", dark(root));
+  if (data.kind === "tree") tree(data, root);
+  else candidates(data, root, (id) => setTriggerValue("pick", id));
+}

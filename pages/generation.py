@@ -1,0 +1,412 @@
+"""A text written token by token: what was taken, what was passed over, and how to go another way."""
+
+import math
+import time
+
+import streamlit as st
+
+from explorer import controls, passes
+from explorer.address import fingerprint
+from explorer.analysis.generation import Settings, Step
+from explorer.analysis.predictions import prediction
+from explorer.analysis.repeated import repeated
+from explorer.config import BOS, EOS, MASK, MAX_TOKENS
+from explorer.tokens import groups
+from explorer.views import terms
+from explorer.views.components.tokens import Bar, bars, strip
+from explorer.views.components.writing import Branch, Choice, candidates, candidates_data, tree, tree_data
+from explorer.words import verbatim
+
+RUN = 60  # tokens that "to the end" writes at most
+MANY = 60  # tokens in a row before the row gets a window of its own
+WIDTHS = ("2", "3", "4")
+READY = {
+    "decoder": ("Once upon a time, there was a little", "The cat sat on the", "고양이가"),
+    "encoder-decoder": (
+        "The doctor is in the kitchen.",
+        "The child who found the book is happy.",
+        "A brave knight defeated the dragon.",
+    ),
+}
+
+controls.within_frame()
+
+words = controls.words()
+prose = words.prose("generation")
+
+
+# What the reader has chosen
+
+
+def figure(name: str, usual: float, low: float, high: float) -> float:
+    """A number of the address, the usual one where it is none or lies outside."""
+    try:
+        found = float(controls.option(name, str(usual)))
+    except ValueError:
+        found = math.nan
+    if low <= found <= high:
+        return found
+    controls.set_option(name, str(usual))
+    st.info(words("generation.figure", name=name, low=low, high=high, used=usual))
+    return usual
+
+
+def settings() -> Settings:
+    """The settings of the draw, and their controls."""
+    found = Settings(
+        temperature=figure("temp", 0.0, 0, 100),
+        k=int(figure("k", 0, 0, 4096)),
+        p=figure("p", 1.0, 1e-6, 1),
+        seed=int(figure("seed", 0, 0, 1e9)),
+    )
+    shown = {"temp": min(found.temperature, 2.0), "k": found.k, "p": max(found.p, 0.05), "seed": found.seed}
+    for name, value in shown.items():
+        if st.session_state.get(f"generation {name}") != value:
+            st.session_state[f"generation {name}"] = value
+
+    def touched(name: str) -> None:
+        controls.set_option(name, str(st.session_state[f"generation {name}"]))
+
+    greedy = found.temperature == 0
+    temperature, k, p, seed = st.columns([3, 2, 3, 2], gap="medium")
+    temperature.slider(
+        words("generation.temperature"), 0.0, 2.0, step=0.1, key="generation temp", on_change=touched, args=("temp",)
+    )
+    k.number_input(
+        words("generation.k"), 0, 4096, key="generation k", on_change=touched, args=("k",), disabled=greedy
+    )
+    p.slider(
+        words("generation.p"), 0.05, 1.0, step=0.05, key="generation p", on_change=touched, args=("p",), disabled=greedy
+    )
+    seed.number_input(
+        words("generation.seed"), 0, 10**9, key="generation seed", on_change=touched, args=("seed",), disabled=greedy
+    )
+    return found
+
+
+def asked_for() -> int:
+    """How many tokens are to be written; none where another text has been typed since."""
+    mark, _, number = controls.option("wrote").partition("-")
+    return min(int(number), MAX_TOKENS) if mark == beginning and number.isdecimal() and len(number) < 6 else 0
+
+
+def by_hand() -> dict[int, int]:
+    """The tokens that the reader chose in the place of the drawn ones, by position."""
+    pairs = [pair.split(".") for pair in controls.option("hand").split(",")]
+    numbers = [pair for pair in pairs if len(pair) == 2 and all(one.isdecimal() and len(one) < 6 for one in pair)]
+    return {int(at): int(id) for at, id in numbers if int(id) < view.config.vocabulary}
+
+
+def write_until(number: int) -> None:
+    """So many tokens are to be written. For callbacks."""
+    controls.set_option("wrote", f"{beginning}-{number}")
+    controls.set_option("seen", "")
+    controls.set_option("halted", "")
+
+
+def rewind(to: int) -> None:
+    """Forget what was written from a place on, and the tokens chosen by hand there."""
+    keep_choices({at: id for at, id in by_hand().items() if at < len(start) + to})
+    write_until(to)
+
+
+def branch(place: int, id: int) -> None:
+    """Another token at a place of the written text, and go on from there."""
+    keep_choices({at: one for at, one in by_hand().items() if at < len(start) + place} | {len(start) + place: id})
+    write_until(place + 1)
+
+
+def keep_choices(chosen: dict[int, int]) -> None:
+    controls.set_option("hand", ",".join(f"{at}.{id}" for at, id in sorted(chosen.items())))
+
+
+def halt() -> None:
+    """Keep what a run has written so far."""
+    done = st.session_state.get("generation done", 0)
+    write_until(done)
+    controls.set_option("halted", str(done))
+
+
+# Writing
+
+
+def write(number: int, chosen: Settings) -> list[Step]:
+    """The steps of the run, with a bar and a button to stop it where it takes long.
+
+    Each step is kept by `passes`, so a run that is interrupted goes on where it was.
+    """
+    steps: list[Step] = []
+    ids, forced = start, by_hand()
+    slot, bar, began = st.empty(), None, time.monotonic()
+    while len(steps) < number and len(ids) < MAX_TOKENS:
+        steps.append(passes.step(view.choices.model, source, ids, chosen, forced.get(len(ids))))
+        ids = steps[-1].ids
+        st.session_state["generation done"] = len(steps)
+        if steps[-1].stop:
+            break
+        if bar is None and time.monotonic() - began > 0.4:
+            with slot.container(horizontal=True, vertical_alignment="center", key="generation running"):
+                bar = st.progress(0.0, width=320)
+                st.button(words("generation.stop"), on_click=halt)
+        if bar is not None:
+            bar.progress(len(steps) / number, words("generation.writing", n=len(steps)))
+    slot.empty()
+    return steps
+
+
+def buttons(steps: list[Step]) -> None:
+    """Forwards and back."""
+    done, over = len(steps), bool(steps and steps[-1].stop) or len(start) + len(steps) >= MAX_TOKENS
+    with st.container(horizontal=True, gap="small", key="generation buttons"):
+        for name, to, dead in (
+            ("one", done + 1, over), ("ten", done + 10, over), ("end", max(RUN, done + 10), over),
+        ):  # fmt: skip
+            st.button(
+                words(f"generation.{name}"), key=f"generation {name}", on_click=write_until, args=(to,), disabled=dead,
+                type="primary" if name == "one" else "secondary",
+            )  # fmt: skip
+        for name, to in (("back", max(0, done - 1)), ("restart", 0)):
+            st.button(
+                words(f"generation.{name}"), key=f"generation {name}", on_click=rewind, args=(to,), disabled=not done
+            )
+
+
+def status(steps: list[Step]) -> str:
+    """Why the text ends where it ends, and under which settings it was written."""
+    done = len(steps)
+    if done and steps[-1].stop:
+        said = words("generation.status.end", n=done)
+    elif len(start) + done >= MAX_TOKENS:
+        said = words("generation.status.context", limit=MAX_TOKENS)
+    elif done and controls.option("halted") == str(done):
+        said = words("generation.status.halted", n=done)
+    elif done and done == RUN:
+        said = words("generation.status.limit", n=done)
+    else:
+        said = words("generation.status.open", n=done)
+    how = words("generation.how.greedy") if chosen.temperature == 0 else words(
+        "generation.how.drawn", temperature=f"{chosen.temperature:g}", k=chosen.k or words("generation.all"),
+        p=f"{chosen.p:g}", seed=chosen.seed,
+    )  # fmt: skip
+    hand = [at for at in by_hand() if len(start) <= at < len(start) + done]
+    changed = f" {words('generation.hand', n=len(hand))}" if hand else ""
+    return f"{said} :gray[{how}{changed}]"
+
+
+def text_so_far(ids: tuple[int, ...]) -> None:
+    """The text in whole characters: what was given in second ink, what was written in first."""
+    read = passes.tokenizer()
+    given = read.decode(start)
+    whole = read.decode(ids)
+    written = whole[len(given) :] if whole.startswith(given) else whole
+    before = f":gray[{verbatim(given)}]" if given and whole.startswith(given) else ""
+    if before or written:
+        st.markdown(f"{before}{verbatim(written)}" if written else before)
+    if held := read.unfinished(ids):
+        st.caption(words("generation.held", bytes=held.hex(" ").upper()))
+
+
+def open_pass(ids: tuple[int, ...], place: int) -> None:
+    """The way to the picture of the pass over this text, at the place that predicts the token that is looked at."""
+    read = passes.tokenizer()
+    text = read.decode(ids)
+    same = tuple(token.id for token in read.decoder_input(text)) == ids
+    if not same or not text.strip():
+        st.caption(words("generation.no_pass") if text.strip() else "")
+        return
+    if st.button(words("generation.open"), key="generation open"):
+        if view.config.architecture == "decoder":
+            controls.choose(text=text)
+        else:
+            controls.choose(target=text, written_for=fingerprint(view.choices.text))
+        controls.choose(focus=place)
+        st.switch_page("pages/overview.py")
+
+
+def look_into(found: Step, place: int) -> None:
+    """One step: the candidates, which of them was taken, and why."""
+    token = view.token(found.chosen.id)
+    chosen_by_hand = len(start) + place in by_hand()
+    st.markdown(f"**{words('generation.place', n=place + 1, token=verbatim(token.label))}**")
+    reason = "hand" if chosen_by_hand else "greedy" if chosen.temperature == 0 else "draw"
+    st.markdown(words(f"generation.why.{reason}", rank=found.rank, draw=f"{found.draw:.3f}"))
+    listed = [Choice(view.token(one.id), one.probability, one.chance, i) for i, one in enumerate(found.candidates, 1)]
+    taken = Choice(token, found.chosen.probability, found.chosen.chance, found.rank)
+    drawn = reason == "draw"
+    candidates(
+        candidates_data(listed, taken, found.draw if drawn else None, drawn),
+        words,
+        name=words("generation.candidates"),
+        key="candidates",
+        on_pick=lambda id: branch(place, id),
+    )
+
+
+def first_choice() -> None:
+    """The candidates for the first token, before anything is written."""
+    found = passes.step(view.choices.model, source, start, chosen)
+    st.markdown(f"**{words('generation.first')}**")
+    listed = [Choice(view.token(one.id), one.probability, one.chance, i) for i, one in enumerate(found.candidates, 1)]
+    data = candidates_data(listed, Choice(listed[0].token, 0, 0, 0), None, False)
+    data["rows"] = data["rows"][: len(listed)]
+    candidates(
+        data, words, name=words("generation.candidates"), key="candidates", on_pick=lambda id: branch(0, id)
+    )
+
+
+def step_by_step() -> None:
+    """The text so far, its tokens, and the candidates for one of them."""
+    steps = write(asked_for(), chosen)
+    ids = steps[-1].ids if steps else start
+    buttons(steps)
+    st.markdown(status(steps))
+    told, looked = st.columns([6, 5], gap="large")
+    asked = controls.option("seen")
+    place = min(int(asked), len(steps) - 1) if asked.isdecimal() and len(asked) < 6 else len(steps) - 1
+    body = ids[:-1] if ids[-1] == EOS else ids
+    tokens = [*passes.tokenizer().tokens(body), *(view.token(id) for id in ids[len(body) :])]
+
+    def pick(position: int) -> None:
+        if position >= len(start):
+            controls.set_option("seen", str(position - len(start)))
+
+    with told:
+        text_so_far(ids)
+        with st.container(height=220 if len(tokens) > MANY else "content", border=False):
+            strip(
+                tokens,
+                name=words("generation.tokens", n=len(tokens)),
+                key="written",
+                focus=len(start) + place if steps else None,
+                on_pick=pick,
+                hint=words("generation.look"),
+            )
+        st.caption(words("generation.given", n=len(start)))
+        if steps and steps[-1].loop:
+            again = steps[-1].loop
+            st.warning(f"**{words('generation.loop', n=again.length, times=again.times)}** {prose['loop']}")
+        open_pass(body, len(start) + max(place, 0) - (1 if steps else 0))
+    with looked:
+        if not steps:
+            first_choice()
+        else:
+            look_into(steps[place], place)
+            if place < len(steps) - 1:
+                st.button(words("generation.rewind"), on_click=rewind, args=(place + 1,))
+    what_a_cache_saves(body)
+
+
+def what_a_cache_saves(ids: tuple[int, ...]) -> None:
+    """How much of the last pass was there a step before."""
+    st.subheader(words("generation.cache"), anchor=False)
+    said, shown = st.columns([6, 5], gap="large")
+    said.markdown(prose["cache"])
+    if len(ids) < 2:
+        shown.markdown(words("generation.cache.short"))
+        return
+    before, after = (passes.run(view.choices.model, source, read).trace for read in (ids[:-1], ids))
+    found = repeated(before, after)
+    shown.markdown(
+        words("generation.cache.found", all=found.again + found.new, again=found.again, new=found.new,
+              cached=found.cached, difference=terms.number(found.difference, 2))
+    )  # fmt: skip
+
+
+def beam_search() -> None:
+    """The tree of a beam search, and its texts beside the greedy one."""
+    width = int(controls.pick_option("width", WIDTHS, lambda n: words("generation.width.of", n=int(n)), "3"))
+    with st.spinner(words("working")):
+        found = passes.beam(view.choices.model, source, start, width, min(RUN, MAX_TOKENS - len(start)))
+    best = found.ends[0]
+    path, at = [], best.number
+    while at is not None:
+        path.append(at)
+        at = found.nodes[at].parent
+    nodes = [
+        Branch(
+            node.number, node.parent, node.depth, view.token(node.id), math.exp(node.log_probability),
+            node.total / node.depth, node.kept, node.finished,
+        )
+        for node in found.nodes
+    ]  # fmt: skip
+    tree(tree_data(nodes, path), words, name=words("generation.tree", n=width, depth=best.depth), key="tree")
+    st.caption(words(f"generation.beam.{found.stop}", limit=RUN))
+    said, texts = st.columns([5, 6], gap="large")
+    said.markdown(prose["beam"])
+    with texts:
+        for end in found.ends:
+            text = passes.tokenizer().decode(found.ids(end))
+            told = words("generation.mean_of", mean=terms.number(end.total / end.depth, 3))
+            open_end = "" if end.finished else f" · {words('generation.unfinished')}"
+            st.markdown(f"{verbatim(text.strip())} :gray[{told}{open_end}]")
+        steps = greedy_text()
+        same = tuple(id for id in steps[-1].ids[len(start) :] if id != EOS) == found.ids(best)
+        mean = sum(math.log(step.chosen.probability) for step in steps) / len(steps)
+        st.markdown(
+            words("generation.greedy.same" if same else "generation.greedy.other",
+                  text=verbatim(passes.tokenizer().decode(steps[-1].ids[len(start) :]).strip()),
+                  mean=terms.number(mean, 3))
+        )  # fmt: skip
+
+
+def greedy_text() -> list[Step]:
+    """The text that greedy writes, for comparison."""
+    steps, ids = [], start
+    while len(steps) < RUN and len(ids) < MAX_TOKENS and not (steps and steps[-1].stop):
+        steps.append(passes.step(view.choices.model, source, ids, Settings(0.0)))
+        ids = steps[-1].ids
+    return steps
+
+
+def fill_masks() -> None:
+    """What an encoder does in the place of writing."""
+    st.markdown(prose["encoder"])
+    tokens = view.tokens["encoder"]
+
+    def pick(position: int) -> None:
+        if not tokens[position].special:
+            run = next(run for run in groups(tokens) if position in run)
+            controls.mask([tokens[i] for i in run])
+
+    strip(tokens, name=words("generation.tokens", n=len(tokens)), key="masking", on_pick=pick, hint=words("start.mask"))
+    masks = [at for at, token in enumerate(tokens) if token.id == MASK]
+    if not masks:
+        st.markdown(prose["encoder none"])
+    for column, at in zip(st.columns(max(2, min(3, len(masks)))), masks[:3], strict=False):
+        found = prediction(view.trace, at, 5)
+        with column:
+            st.markdown(f"**{words('start.masked', n=at)}**")
+            rows = [Bar(view.token(id), share) for id, share in found.best]
+            bars(rows, name=words("start.masked", n=at), key=f"mask {at}")
+    if len(masks) > 3:
+        st.caption(words("start.more_masks", n=len(masks) - 3))
+    with st.container(horizontal=True):
+        for architecture in ("decoder", "encoder-decoder"):
+            st.button(
+                words(f"generation.switch.{architecture}"), key=f"switch {architecture}", on_click=controls.switch,
+                args=(architecture,),
+            )  # fmt: skip
+
+
+architecture = controls.choices().architecture
+if architecture in READY:
+    look = [(text, prose[f"look {architecture} {i}"]) for i, text in enumerate(READY[architecture], 1)]
+    controls.look_for(look)
+view = controls.current()
+if architecture == "encoder":
+    fill_masks()
+else:
+    source = tuple(token.id for token in view.tokens.get("encoder", ()))
+    start = (BOS,) if view.own is not None else tuple(token.id for token in view.tokens["decoder"])
+    beginning = fingerprint(f"{source} {start}")
+    how = controls.pick_option("how", ("step", "beam"), lambda name: words(f"generation.{name}"), "step")
+    if how == "step":
+        chosen = settings()
+        step_by_step()
+    else:
+        beam_search()
+    what, with_what = st.columns(2, gap="large")
+    what.markdown(prose["what"])
+    what.markdown(prose[architecture])
+    with_what.markdown(prose["settings"])
+st.caption(prose["references"])
