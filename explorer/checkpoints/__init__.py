@@ -110,7 +110,8 @@ def describe(name: str, about: dict, folder: Path = FOLDER) -> None:
 def broken(path: Path, what: str) -> str:
     """One sentence that says what is wrong with a file of this folder and how to get it back."""
     task = {"tokenizer": "tokenizer", "seen": "words"}.get(path.stem, f"train {path.stem}")
+    file = "/".join(path.parts[-3:])
     return (
-        f"{path.name} {what}. Restore it with `git checkout -- {path.parent.parent.name}/{path.parent.name}/{path.name}`, "
+        f"{path.name} {what}. Restore it with `git checkout -- {file}`, "
         f"or make it anew with `python -m explorer.training {task}`."
     )

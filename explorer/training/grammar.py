@@ -15,7 +15,7 @@ import random
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 
 from explorer.training import lexicon
 from explorer.training.lexicon import Adjective, Noun, Verb
@@ -59,7 +59,8 @@ def particle(noun: str, pair: str) -> str:
 
 # --- Conjugation from the dictionary form and the class of irregularity ------------------------
 
-@lru_cache(maxsize=None)
+
+@cache
 def infinitive(word: str, irregular: str = "") -> str:
     """The -아/어 form, on which the polite, past and linking forms stand."""
     stem, last = word[:-2], word[-2]
@@ -88,7 +89,7 @@ def infinitive(word: str, irregular: str = "") -> str:
     return stem + last + (ending if vowel(last) in "ㅟㅢ" else "")
 
 
-@lru_cache(maxsize=None)
+@cache
 def open_stem(word: str, irregular: str = "") -> str:
     """The stem as it stands before endings that begin with 으; a ㄹ stem keeps its ㄹ."""
     stem, last = word[:-2], word[-2]
@@ -121,7 +122,7 @@ def modifier(word: str, irregular: str, tense: str, adjective: bool = False) -> 
     return word[:-2] + (with_tail(last, " ") if tail(last) == "ㄹ" else last) + "는"
 
 
-@lru_cache(maxsize=None)
+@cache
 def polite(word: str, irregular: str = "", tense: str = "present") -> str:
     """The sentence-ending form in the 해요 style."""
     if tense == "past":
@@ -138,8 +139,7 @@ def linked(word: str, irregular: str, tense: str, link: str) -> str:
     if link == "if":
         return open_stem(word, irregular) + "면"
     if link == "when":
-        return (past_stem(word, irregular) + "을" if tense == "past"
-                else modifier(word, irregular, "future")) + " 때"
+        return (past_stem(word, irregular) + "을" if tense == "past" else modifier(word, irregular, "future")) + " 때"
     stem = past_stem(word, irregular) if tense == "past" else word[:-1]
     return stem + {"and": "고", "but": "지만"}[link]
 
@@ -153,11 +153,10 @@ def negative(word: str, irregular: str) -> tuple[str, str]:
     return word[:-1] + "지 않다", ""
 
 
-@lru_cache(maxsize=None)
+@cache
 def predicate(word: str, irregular: str, form: str, negated: bool, third: bool):
     """Dictionary form, class and tense of a predicate in one of the forms of ``FORMS``."""
-    tense = {"past": "past", "was": "past", "future": "future", "wanted": "past",
-             "had to": "past"}.get(form, "present")
+    tense = {"past": "past", "was": "past", "future": "future", "wanted": "past", "had to": "past"}.get(form, "present")
     if form in ("progressive", "was"):
         word, irregular = word[:-1] + "고 있다", ""
     elif form in ("want", "wanted"):
@@ -174,6 +173,7 @@ def predicate(word: str, irregular: str, form: str, negated: bool, third: bool):
 
 
 # --- Phrases -----------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -216,8 +216,7 @@ class Clause:
     combinations: tuple[tuple[str, str], ...] = ()
 
     def english(self, question: bool = False, subject: bool = True, head: str = "") -> str:
-        auxiliary, main = english_verb(self.verb, self.form, self.negated or question,
-                                       self.subject.person)
+        auxiliary, main = english_verb(self.verb, self.form, self.negated or question, self.subject.person)
         name = self.subject.english if subject else ""
         denial = "not" if self.negated else ""
         often = self.frequency[0]
@@ -307,23 +306,43 @@ def english_verb(verb, form: str, with_auxiliary: bool, person: str) -> tuple[st
 PRONOUNS = [Phrase(w.english, w.korean, w.english) for w in lexicon.part("pronoun")]
 NAMES = [Phrase(w.english, w.korean, w.note) for w in lexicon.part("name")]
 POSSESSIVES = [(w.english, w.korean) for w in lexicon.part("possessive")]
-OWN = dict(zip(("I", "you", "he", "she", "we", "they"), POSSESSIVES))
+OWN = dict(zip(("I", "you", "he", "she", "we", "they"), POSSESSIVES, strict=True))
 NUMBERS = [(w.english, w.korean) for w in lexicon.part("number")][1:]
 FREQUENCY = [(w.english, w.korean) for w in lexicon.part("adverb") if w.note == "frequency"]
 MANNER = [(w.english, w.korean) for w in lexicon.part("adverb") if w.note == "manner"]
 DEGREE = [(w.english, w.korean) for w in lexicon.part("adverb") if w.note == "degree"]
 POSITIONS = [(w.english, w.korean) for w in lexicon.part("position")]
-TOGETHER, ALONE = [next(w for w in lexicon.part("adverb") if w.note == n)
-                   for n in ("together", "alone")]
+TOGETHER, ALONE = [next(w for w in lexicon.part("adverb") if w.note == n) for n in ("together", "alone")]
 WEATHER = lexicon.part("weather adjective")
 PEOPLE = lexicon.nouns_for(("person",))
 FAMILY = lexicon.nouns_for(("family",))
 ANIMALS = lexicon.nouns_for(("animal",))
-PETS = [a for a in ANIMALS if a.english in (
-    "cat", "dog", "puppy", "kitten", "rabbit", "mouse", "bird", "spider", "frog", "turtle")]
+PETS = [
+    a
+    for a in ANIMALS
+    if a.english in ("cat", "dog", "puppy", "kitten", "rabbit", "mouse", "bird", "spider", "frog", "turtle")
+]
 # People and animals one may call one's own.
-RELATED = {"friend", "student", "teacher", "doctor", "neighbor", "guest", "hero", "lawyer",
-           "cat", "dog", "puppy", "kitten", "rabbit", "horse", "cow", "pig", "parrot", "turtle"}
+RELATED = {
+    "friend",
+    "student",
+    "teacher",
+    "doctor",
+    "neighbor",
+    "guest",
+    "hero",
+    "lawyer",
+    "cat",
+    "dog",
+    "puppy",
+    "kitten",
+    "rabbit",
+    "horse",
+    "cow",
+    "pig",
+    "parrot",
+    "turtle",
+}
 THINGS = lexicon.nouns_for(("object", "toy", "food", "readable", "container"))
 SEATS = lexicon.nouns_for(("furniture", "container"))
 OBJECTS = {verb: lexicon.nouns_for(verb.objects) for verb in lexicon.VERBS}
@@ -338,32 +357,69 @@ for _adjective, _nouns in FITTING.items():
     for _noun in _nouns:
         if _adjective.use != "predicative":
             DESCRIBING[_noun].append(_adjective)
-STATES = {"know", "understand", "trust", "respect", "remember", "forget", "like", "love", "hate",
-          "hear", "see", "miss", "believe",
-          "live"}
+STATES = {
+    "know",
+    "understand",
+    "trust",
+    "respect",
+    "remember",
+    "forget",
+    "like",
+    "love",
+    "hate",
+    "hear",
+    "see",
+    "miss",
+    "believe",
+    "live",
+}
 # Things that happen to people rather than being chosen: no "let's lose the key".
 ACCIDENTS = {"lose", "break", "find", "arrive"}
 # What one Korean verb per object cannot answer: "what does she wear" has four translations.
-VARIED = {v.english for v in SIMPLE
-          if len({o.korean for o in SIMPLE if o.english == v.english}) > 1}
+VARIED = {v.english for v in SIMPLE if len({o.korean for o in SIMPLE if o.english == v.english}) > 1}
 # Verbs for which "in the park" says where it happens, not which thing is meant.
 SHOPS = ("market", "store", "supermarket", "department store")
-TABLES = ("home", "school", "restaurant", "cafe", "park", "kitchen", "hotel", "garden", "beach",
-          "airport")
-DESKS = ("home", "school", "library", "cafe", "park", "classroom", "office", "university",
-         "living room", "bedroom")
-PLACE_NAMES = {"eat": TABLES, "drink": TABLES, "order": TABLES[2:4], "cook": TABLES[:6:5],
-               "buy": SHOPS, "sell": SHOPS, "read": DESKS, "write": DESKS, "study": DESKS[:8],
-               "watch": ("home", "theater", "hotel", "school", "living room"),
-               "sing": ("home", "school", "park", "church", "theater", "beach", "garden"),
-               "draw": ("home", "school", "park", "museum", "zoo", "garden", "classroom"),
-               "meet": (), "wait for": (), "lose": (), "find": ()}
-PLACED = {verb: [p for p in lexicon.PLACES if p.english in names or not names]
-          for verb, names in PLACE_NAMES.items()}
+TABLES = ("home", "school", "restaurant", "cafe", "park", "kitchen", "hotel", "garden", "beach", "airport")
+DESKS = ("home", "school", "library", "cafe", "park", "classroom", "office", "university", "living room", "bedroom")
+PLACE_NAMES = {
+    "eat": TABLES,
+    "drink": TABLES,
+    "order": TABLES[2:4],
+    "cook": TABLES[:6:5],
+    "buy": SHOPS,
+    "sell": SHOPS,
+    "read": DESKS,
+    "write": DESKS,
+    "study": DESKS[:8],
+    "watch": ("home", "theater", "hotel", "school", "living room"),
+    "sing": ("home", "school", "park", "church", "theater", "beach", "garden"),
+    "draw": ("home", "school", "park", "museum", "zoo", "garden", "classroom"),
+    "meet": (),
+    "wait for": (),
+    "lose": (),
+    "find": (),
+}
+PLACED = {verb: [p for p in lexicon.PLACES if p.english in names or not names] for verb, names in PLACE_NAMES.items()}
 ANYWHERE = {"dance", "cry", "laugh", "work", "rest", "talk", "shout"}
 # Verbs whose manner one remarks on.
-CAREFUL = {"eat", "drink", "read", "write", "wash", "clean", "open", "close", "carry", "move",
-           "drive", "draw", "fold", "wipe", "cook", "make"}
+CAREFUL = {
+    "eat",
+    "drink",
+    "read",
+    "write",
+    "wash",
+    "clean",
+    "open",
+    "close",
+    "carry",
+    "move",
+    "drive",
+    "draw",
+    "fold",
+    "wipe",
+    "cook",
+    "make",
+}
 TIMES = {
     "past": [t for t in lexicon.TIMES if t.tense in ("past", "any", "dated")],
     "future": [t for t in lexicon.TIMES if t.tense in ("future", "any", "dated")],
@@ -377,8 +433,23 @@ DAYS = {"past": ("yesterday", "어제"), "future": ("tomorrow", "내일")}
 HOMES = ("village", "city", "forest", "palace")
 LANDS = [p for p in lexicon.PLACES if p.english[0].isupper()]
 LOCAL = [p for p in lexicon.PLACES if p.article == "the"]
-FORMS = ("present", "present", "past", "past", "past", "future", "future", "progressive",
-         "was", "can", "want", "must", "have to", "wanted", "had to")
+FORMS = (
+    "present",
+    "present",
+    "past",
+    "past",
+    "past",
+    "future",
+    "future",
+    "progressive",
+    "was",
+    "can",
+    "want",
+    "must",
+    "have to",
+    "wanted",
+    "had to",
+)
 
 
 class Writer:
@@ -396,8 +467,9 @@ class Writer:
 
     # Noun phrases
 
-    def noun(self, noun: Noun, adjective: float = 0.25, number: float = 0.12,
-             owner: str = "", plural: float = 0) -> Phrase:
+    def noun(
+        self, noun: Noun, adjective: float = 0.25, number: float = 0.12, owner: str = "", plural: float = 0
+    ) -> Phrase:
         """A phrase around a noun: article, possessive or number, and perhaps an adjective."""
         combos, english, korean = (), noun.english, noun.korean
         person = "they" if noun.number == "plural" else noun.pronoun or "it"
@@ -424,15 +496,17 @@ class Writer:
         if counted:
             worn = noun.classes[0] in ("clothing", "headwear", "handwear")
             count, korean_count = self.pick(NUMBERS[:3] if worn else NUMBERS)
-            return Phrase(f"{count} {english}", f"{korean} {korean_count} {noun.counter}", "they",
-                          combos, True)
+            return Phrase(f"{count} {english}", f"{korean} {korean_count} {noun.counter}", "they", combos, True)
         if noun.number == "unique":
             return Phrase(f"the {english}", korean, person, combos)
         if noun.classes[0] in ("subject", "sport", "racket_sport"):
             return Phrase(english, korean, person, combos)
         draw = self.random.random()
-        if draw < 0.15 and noun.classes[0] not in ("view", "nature") and (
-                noun.classes[0] not in ("person", "animal") or noun.english in RELATED):
+        if (
+            draw < 0.15
+            and noun.classes[0] not in ("view", "nature")
+            and (noun.classes[0] not in ("person", "animal") or noun.english in RELATED)
+        ):
             article, owner_korean = self.pick(POSSESSIVES)
             return Phrase(f"{article} {english}", f"{owner_korean} {korean}", person, combos)
         if draw < 0.22 and noun.number != "plural":
@@ -477,20 +551,25 @@ class Writer:
             form = "past"
         return form
 
-    def action(self, subject: Phrase, form: str = "", time: float = 0.4, detail: float = 0.3,
-               verbs=None, adjective: float = 0.25) -> Clause:
+    def action(
+        self,
+        subject: Phrase,
+        form: str = "",
+        time: float = 0.4,
+        detail: float = 0.3,
+        verbs=None,
+        adjective: float = 0.25,
+    ) -> Clause:
         """A clause about somebody doing something."""
         draw = self.random.random()
-        kinds = verbs or (SIMPLE if draw < 0.76 else INTRANSITIVE if draw < 0.86 else
-                          MOVING if draw < 0.93 else GIVING)
+        kinds = verbs or (SIMPLE if draw < 0.76 else INTRANSITIVE if draw < 0.86 else MOVING if draw < 0.93 else GIVING)
         verb = self.pick(kinds)
         while form and (verb.english in STATES or verb.english in ACCIDENTS) and form != "past":
             verb = self.pick(kinds)
         while verb.objects == ("body",) and subject.person not in OWN:
             verb = self.pick(kinds)  # English would need "his or her hands"
         form = form or self.form(verb)
-        negated = form not in ("must", "have to", "had to") and not subject.counted \
-            and self.chance(0.18)
+        negated = form not in ("must", "have to", "had to") and not subject.counted and self.chance(0.18)
         combos: tuple = ()
         after, before = [], []
         if verb in MOVING:
@@ -500,10 +579,8 @@ class Writer:
             while verb.english == "live" and place.english == "school":
                 place = self.pick(LANDS)
             link = place.preposition if verb.english in ("live", "arrive") else "to"
-            after.append(place.phrase if place.article == "home" and link == "to"
-                         else f"{link} {place.phrase}")
-            before.append(particle(place.korean, "으로/로") if verb.english == "return"
-                          else place.korean + "에")
+            after.append(place.phrase if place.article == "home" and link == "to" else f"{link} {place.phrase}")
+            before.append(particle(place.korean, "으로/로") if verb.english == "return" else place.korean + "에")
         elif verb in INTRANSITIVE:
             if self.chance(0.25):
                 mate = self.companion(subject)
@@ -543,17 +620,30 @@ class Writer:
         often = ("", "")
         habits = time > 0  # a linked or relative clause says when by itself
         when = self.time(form, 0 if verb.english in STATES else time)
-        if (habits and not when[0] and form == "present" and not negated
-                and verb.english not in STATES):
+        if habits and not when[0] and form == "present" and not negated and verb.english not in STATES:
             often = self.pick(FREQUENCY) if self.chance(0.5) else often
-        return Clause(subject, (verb.english, verb.past, verb.ing), verb.korean, verb.irregular,
-                      form, negated, spaced(*after), spaced(*before), when, often, combos)
+        return Clause(
+            subject,
+            (verb.english, verb.past, verb.ing),
+            verb.korean,
+            verb.irregular,
+            form,
+            negated,
+            spaced(*after),
+            spaced(*before),
+            when,
+            often,
+            combos,
+        )
 
     def companion(self, subject: Phrase) -> Phrase:
         """Another person than the subject."""
         while True:
-            other = self.pick(NAMES) if self.chance(0.4) else self.noun(
-                self.pick(PEOPLE if self.chance(0.6) else FAMILY), 0.15, 0)
+            other = (
+                self.pick(NAMES)
+                if self.chance(0.4)
+                else self.noun(self.pick(PEOPLE if self.chance(0.6) else FAMILY), 0.15, 0)
+            )
             if other.english != subject.english:
                 return other
 
@@ -582,8 +672,17 @@ class Writer:
         negated = not degree[0] and self.chance(0.3)
         form = form or self.pick(("present", "present", "past"))
         irregular = "" if adjective.irregular == "있" else adjective.irregular
-        return Clause(subject, ("be", "", ""), adjective.korean, irregular, form, negated,
-                      spaced(degree[0], adjective.english), degree[1], combinations=combos)
+        return Clause(
+            subject,
+            ("be", "", ""),
+            adjective.korean,
+            irregular,
+            form,
+            negated,
+            spaced(degree[0], adjective.english),
+            degree[1],
+            combinations=combos,
+        )
 
     def weather(self, form: str) -> Clause:
         """It rains, it is cold; Korean gives rain and snow their own subject."""
@@ -591,12 +690,21 @@ class Writer:
         when = self.time(form, 0.3)
         if self.chance(0.5):
             kind = self.pick((("rain", "비가"), ("snow", "눈이")))
-            return Clause(subject, (kind[0], kind[0] + "ed", kind[0] + "ing"), "오다", "", form,
-                          False, "", kind[1], when)
+            return Clause(
+                subject, (kind[0], kind[0] + "ed", kind[0] + "ing"), "오다", "", form, False, "", kind[1], when
+            )
         word = self.pick(WEATHER)
-        return Clause(subject, ("be", "", ""), word.korean,
-                      "ㅂ" if word.korean in ("춥다", "덥다") else "", form, False, word.english,
-                      "날씨가", when)
+        return Clause(
+            subject,
+            ("be", "", ""),
+            word.korean,
+            "ㅂ" if word.korean in ("춥다", "덥다") else "",
+            form,
+            False,
+            word.english,
+            "날씨가",
+            when,
+        )
 
     # Sentences: each method returns the English, the Korean and the combinations
 
@@ -614,8 +722,7 @@ class Writer:
         marker = "" if subject.person == "you" else "은/는"
         draw = self.random.random()
         if draw < 0.5:
-            return clause.english(True) + "?", clause.sentence(marker) + "?", \
-                clause.all_combinations()
+            return clause.english(True) + "?", clause.sentence(marker) + "?", clause.all_combinations()
         if draw < 0.65:
             return self.what(subject, marker)
         word, korean = self.pick((("when", "언제"), ("why", "왜")))
@@ -623,13 +730,16 @@ class Writer:
             form = clause.form if word == "why" or clause.form in ("past", "future") else "past"
             parts = predicate(clause.korean, clause.irregular, form, False, subject.third)
             name = particle(subject.korean, marker) if marker else ""
-            asked = Clause(subject, clause.verb, clause.korean, clause.irregular, form, False,
-                           clause.after, clause.before)
+            asked = Clause(
+                subject, clause.verb, clause.korean, clause.irregular, form, False, clause.after, clause.before
+            )
             if word == "when" and clause.verb[0] in STATES:
                 return self.question()
-            return (asked.english(True, head=word) + "?",
-                    spaced(name, korean, clause.before, polite(*parts)) + "?",
-                    clause.all_combinations())
+            return (
+                asked.english(True, head=word) + "?",
+                spaced(name, korean, clause.before, polite(*parts)) + "?",
+                clause.all_combinations(),
+            )
         return self.what(subject, marker)
 
     def what(self, subject: Phrase, marker: str):
@@ -641,29 +751,55 @@ class Writer:
         words = (verb.english, verb.past, verb.ing)
         if draw < 0.35:
             form = self.form(verb)
-            clause = Clause(subject, words, verb.korean, verb.irregular, form, False, "",
-                            "무엇을", self.time(form, 0.5))
-            return clause.english(True, head="what") + "?", clause.sentence(marker) + "?", \
-                clause.all_combinations()
+            clause = Clause(
+                subject, words, verb.korean, verb.irregular, form, False, "", "무엇을", self.time(form, 0.5)
+            )
+            return clause.english(True, head="what") + "?", clause.sentence(marker) + "?", clause.all_combinations()
         if draw < 0.55:
             verb = self.pick([v for v in MOVING if v.objects[0] == "goal" and v.english == "go"])
             form = self.form(verb)
-            clause = Clause(subject, (verb.english, verb.past, verb.ing), verb.korean, "", form,
-                            False, "", "어디에", self.time(form, 0.5))
-            return clause.english(True, head="where") + "?", clause.sentence(marker) + "?", \
-                clause.all_combinations()
+            clause = Clause(
+                subject,
+                (verb.english, verb.past, verb.ing),
+                verb.korean,
+                "",
+                form,
+                False,
+                "",
+                "어디에",
+                self.time(form, 0.5),
+            )
+            return clause.english(True, head="where") + "?", clause.sentence(marker) + "?", clause.all_combinations()
         noun = self.pick(OBJECTS[verb])
         thing = self.noun(noun)
         combos = ((verb.english, noun.english),) + thing.combinations
         form = self.pick(("past", "past", "future"))
         what = particle(thing.korean, "을/를")
         if draw < 0.75:
-            clause = Clause(subject, words, verb.korean, verb.irregular, form, False,
-                            thing.english, spaced("어디에서", what), combinations=combos)
-            return clause.english(True, head="where") + "?", clause.sentence(marker) + "?", \
-                clause.all_combinations()
-        clause = Clause(Phrase("who", "누구", "he"), words, verb.korean, verb.irregular, form,
-                        False, thing.english, what, self.time(form, 0.4), combinations=combos)
+            clause = Clause(
+                subject,
+                words,
+                verb.korean,
+                verb.irregular,
+                form,
+                False,
+                thing.english,
+                spaced("어디에서", what),
+                combinations=combos,
+            )
+            return clause.english(True, head="where") + "?", clause.sentence(marker) + "?", clause.all_combinations()
+        clause = Clause(
+            Phrase("who", "누구", "he"),
+            words,
+            verb.korean,
+            verb.irregular,
+            form,
+            False,
+            thing.english,
+            what,
+            self.time(form, 0.4),
+            combinations=combos,
+        )
         korean = spaced("누가", clause.body(""), polite(*clause.parts()))
         return clause.english() + "?", korean + "?", clause.all_combinations()
 
@@ -671,8 +807,7 @@ class Writer:
         clause = self.description()
         if clause.subject.person not in ("I", "we") and not clause.negated and self.chance(0.2):
             marker = "" if clause.subject.english == "you" else "은/는"
-            return clause.english(True) + "?", clause.sentence(marker) + "?", \
-                clause.all_combinations()
+            return clause.english(True) + "?", clause.sentence(marker) + "?", clause.all_combinations()
         return clause.english() + ".", clause.sentence() + ".", clause.all_combinations()
 
     def existence(self):
@@ -699,10 +834,16 @@ class Writer:
         denial = "not" if negated else ""
         if thing.counted or thing.english.startswith(("a ", "an ")):
             name = "no " + thing.english.split(" ", 1)[1] if negated else thing.english
-            return (spaced("there", be, name, where) + ".",
-                    spaced(where_korean, particle(thing.korean, "이/가"), verb), combos)
-        return (spaced(thing.english, be, denial, where) + ".",
-                spaced(particle(thing.korean, "은/는"), where_korean, verb), combos)
+            return (
+                spaced("there", be, name, where) + ".",
+                spaced(where_korean, particle(thing.korean, "이/가"), verb),
+                combos,
+            )
+        return (
+            spaced(thing.english, be, denial, where) + ".",
+            spaced(particle(thing.korean, "은/는"), where_korean, verb),
+            combos,
+        )
 
     def linked_sentence(self):
         """Two clauses joined by because, if, when, and, or but."""
@@ -718,9 +859,11 @@ class Writer:
             while other.english == subject.english:
                 other = self.subject(you=False)
             second = self.action(other, form, 0, 0, adjective=0.08)
-            return (f"{main.english()} {link} {second.english()}.",
-                    f"{main.joined(link, '은/는')} {second.sentence()}.",
-                    main.all_combinations() + second.all_combinations())
+            return (
+                f"{main.english()} {link} {second.english()}.",
+                f"{main.joined(link, '은/는')} {second.sentence()}.",
+                main.all_combinations() + second.all_combinations(),
+            )
         inner = "present" if link == "if" else form
         if self.chance(0.35):
             side, marker = replace(self.weather(inner), when=("", "")), ""
@@ -733,8 +876,7 @@ class Writer:
             side, marker = self.action(other, inner, 0, 0, adjective=0.08), "이/가"
         combos = main.all_combinations() + side.all_combinations()
         if not marker and side.subject.person != "it":  # the same person: named once, at the front
-            korean = spaced(particle(subject.korean, "은/는"), side.joined(link, ""),
-                            main.sentence(""))
+            korean = spaced(particle(subject.korean, "은/는"), side.joined(link, ""), main.sentence(""))
         else:
             korean = spaced(side.joined(link, marker), main.sentence())
         if link == "because":
@@ -753,17 +895,23 @@ class Writer:
             inner = self.action(head, form, 0, 0.2, SIMPLE if form == "past" else LIVELY, 0.1)
             while inner.negated or inner.frequency[0]:
                 inner = self.action(head, form, 0, 0.2, SIMPLE if form == "past" else LIVELY, 0.1)
-            phrase = Phrase(f"the {noun.english} who {inner.english(subject=False)}",
-                            spaced(inner.body(""), modifier(inner.korean, inner.irregular, form),
-                                   noun.korean), head.person, inner.all_combinations())
+            phrase = Phrase(
+                f"the {noun.english} who {inner.english(subject=False)}",
+                spaced(inner.body(""), modifier(inner.korean, inner.irregular, form), noun.korean),
+                head.person,
+                inner.all_combinations(),
+            )
             if self.chance(0.5):
                 clause = self.description(phrase)
             else:
                 clause = self.action(phrase, time=0.1, detail=0, adjective=0.05)
             return clause.english() + ".", clause.sentence() + ".", clause.all_combinations()
         giver, owner = self.subject(you=False), self.pick(SIMPLE)
-        while owner.english in STATES or "person" in owner.objects or owner.objects[0] in (
-                "body", "subject:Korean", "subject", "housework"):
+        while (
+            owner.english in STATES
+            or "person" in owner.objects
+            or owner.objects[0] in ("body", "subject:Korean", "subject", "housework")
+        ):
             owner = self.pick(SIMPLE)
         noun = self.pick(OBJECTS[owner])
         adjectives = [a for a in DESCRIBING[noun] if a.use == "both"]
@@ -773,14 +921,23 @@ class Writer:
         name = particle(giver.korean, "이/가")
         name = "제가" if name == "저가" else name
         article = f"the {noun.english}"
-        thing = Phrase(f"{article} that {giver.english} {owner.past}",
-                       spaced(name, modifier(owner.korean, owner.irregular, "past"), noun.korean),
-                       "they" if noun.number == "plural" else "it")
+        thing = Phrase(
+            f"{article} that {giver.english} {owner.past}",
+            spaced(name, modifier(owner.korean, owner.irregular, "past"), noun.korean),
+            "they" if noun.number == "plural" else "it",
+        )
         irregular = "" if adjective.irregular == "있" else adjective.irregular
-        clause = Clause(thing, ("be", "", ""), adjective.korean, irregular,
-                        self.pick(("present", "past")), self.chance(0.2), adjective.english, "",
-                        combinations=((owner.english, noun.english),
-                                      (adjective.english, noun.english)) + giver.combinations)
+        clause = Clause(
+            thing,
+            ("be", "", ""),
+            adjective.korean,
+            irregular,
+            self.pick(("present", "past")),
+            self.chance(0.2),
+            adjective.english,
+            "",
+            combinations=((owner.english, noun.english), (adjective.english, noun.english)) + giver.combinations,
+        )
         return clause.english() + ".", clause.sentence() + ".", clause.all_combinations()
 
     def request(self):
@@ -789,25 +946,38 @@ class Writer:
         base, word = clause.verb[0], (clause.korean, clause.irregular)
         draw = self.random.random()
         if draw < 0.4:
-            return (spaced("let's", base, clause.after) + ".",
-                    spaced("우리 같이", clause.before, polite(*word)) + ".", clause.combinations)
+            return (
+                spaced("let's", base, clause.after) + ".",
+                spaced("우리 같이", clause.before, polite(*word)) + ".",
+                clause.combinations,
+            )
         if draw < 0.6:
-            return (spaced("please do not", base, clause.after) + ".",
-                    spaced(clause.before, word[0][:-1] + "지 마세요") + ".", clause.combinations)
+            return (
+                spaced("please do not", base, clause.after) + ".",
+                spaced(clause.before, word[0][:-1] + "지 마세요") + ".",
+                clause.combinations,
+            )
         ask = "주세요" if word[0] == "주다" else infinitive(*word) + " 주세요"
         if word[0].endswith(" 주다") or word[0] == "빌려주다":  # 보여 주다 already holds 주다
             ask = word[0][:-1] + "세요"
-        return (spaced("please", base, clause.after) + ".",
-                spaced(clause.before, ask) + ".", clause.combinations)
+        return (spaced("please", base, clause.after) + ".", spaced(clause.before, ask) + ".", clause.combinations)
 
     def liking(self):
         """I like to read books."""
         clause = self.action(self.subject(), "present", 0, 0.1, LIVELY, 0.1)
         subject, past = clause.subject, self.chance(0.25)
         thing = spaced(clause.before, modifier(clause.korean, clause.irregular, "present"))
-        main = Clause(subject, ("like", "liked", ""), "좋아하다", "", "past" if past else "present",
-                      clause.negated, spaced("to", clause.verb[0], clause.after), thing + " 것을",
-                      combinations=clause.combinations)
+        main = Clause(
+            subject,
+            ("like", "liked", ""),
+            "좋아하다",
+            "",
+            "past" if past else "present",
+            clause.negated,
+            spaced("to", clause.verb[0], clause.after),
+            thing + " 것을",
+            combinations=clause.combinations,
+        )
         return main.english() + ".", main.sentence() + ".", main.all_combinations()
 
     def being(self):
@@ -830,13 +1000,15 @@ class Writer:
         ending = particle(korean, "이었어요/였어요" if past else "이에요/예요")
         if negated:
             ending = particle(korean, "이/가") + (" 아니었어요" if past else " 아니에요")
-        auxiliary, _ = english_verb(("be", "", ""), "past" if past else "present", True,
-                                    subject.person)
+        auxiliary, _ = english_verb(("be", "", ""), "past" if past else "present", True, subject.person)
         if not negated and subject.person != "I" and self.chance(0.25):
             topic = "" if subject.person == "you" else particle(subject.korean, "은/는")
             return f"{auxiliary} {subject.english} {what}?", spaced(topic, ending) + "?", combos
-        return (spaced(subject.english, auxiliary, "not" if negated else "", what) + ".",
-                spaced(particle(subject.korean, "은/는"), ending) + ".", combos)
+        return (
+            spaced(subject.english, auxiliary, "not" if negated else "", what) + ".",
+            spaced(particle(subject.korean, "은/는"), ending) + ".",
+            combos,
+        )
 
     def sky(self):
         clause = self.weather(self.pick(("past", "future", "progressive", "was", "present")))
@@ -857,12 +1029,24 @@ def fits_people(adjective: Adjective) -> bool:
 
 PREDICATIVE = [a for a in lexicon.ADJECTIVES if a.use != "attributive"]
 # States that explain what people do.
-REASONS = [a for a in PREDICATIVE if fits_people(a) and a.english in (
-    "happy", "sad", "tired", "hungry", "busy", "sick", "bored", "thirsty", "lonely")]
+REASONS = [
+    a
+    for a in PREDICATIVE
+    if fits_people(a) and a.english in ("happy", "sad", "tired", "hungry", "busy", "sick", "bored", "thirsty", "lonely")
+]
 LIVELY = [v for v in SIMPLE if v.english not in STATES and v.english not in ACCIDENTS]
-KINDS = ([Writer.statement] * 30 + [Writer.question] * 17 + [Writer.quality] * 14
-         + [Writer.existence] * 7 + [Writer.linked_sentence] * 10 + [Writer.relative] * 9
-         + [Writer.request] * 6 + [Writer.liking] * 3 + [Writer.being] * 5 + [Writer.sky] * 1)
+KINDS = (
+    [Writer.statement] * 30
+    + [Writer.question] * 17
+    + [Writer.quality] * 14
+    + [Writer.existence] * 7
+    + [Writer.linked_sentence] * 10
+    + [Writer.relative] * 9
+    + [Writer.request] * 6
+    + [Writer.liking] * 3
+    + [Writer.being] * 5
+    + [Writer.sky] * 1
+)
 
 
 def sentences(seed: int) -> Iterator[Pair]:
@@ -872,7 +1056,7 @@ def sentences(seed: int) -> Iterator[Pair]:
         yield writer.pair()
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_held_out(combination: tuple[str, str]) -> bool:
     """Whether a combination is kept for the test; about 8 % of them are."""
     return zlib.crc32(" + ".join(combination).encode()) % 100 < 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("lexicon")
@@ -105,7 +105,7 @@ def part(name: str) -> list[Word]:
     return [word for word in WORDS if word.part == name]
 
 
-@lru_cache(maxsize=None)
+@cache
 def words() -> tuple[Entry, ...]:
     """Every word of the lexicon; a word with two Korean meanings is listed once for each."""
     entries = [Entry(n.english, n.korean, "noun", n.classes[0]) for n in NOUNS]

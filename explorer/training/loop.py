@@ -76,7 +76,8 @@ def train(
     batches = islice(objective.batches(corpora, tokenizer, seed), len(progress.tokens), None)
     model.train()
     started = time.monotonic() - progress.seconds
-    with tqdm(total=budget, initial=progress.read, unit="token", unit_scale=True, desc=config.name, mininterval=2) as bar:
+    bar = tqdm(total=budget, initial=progress.read, unit="token", unit_scale=True, desc=config.name, mininterval=2)
+    with bar:
         while progress.read < budget:
             batch = next(batches)
             done = progress.read / budget

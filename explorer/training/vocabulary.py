@@ -1,4 +1,4 @@
-"""The tokenizer: one byte-level BPE for English and Korean (Sennrich et al. 2016, on bytes as in Radford et al. 2019)."""
+"""The tokenizer: one byte-level BPE for both languages (Sennrich et al. 2016; on bytes as in Radford et al. 2019)."""
 
 import json
 from collections.abc import Iterator
