@@ -6,6 +6,7 @@ from torch import nn
 
 from explorer import checkpoints
 from explorer.analysis import memory, norms
+from explorer.analysis.stream import sublayers
 from explorer.config import ARCHITECTURES, BOS, EOS, Config
 from explorer.tokens import Tokenizer
 from explorer.transformer import Transformer
@@ -123,3 +124,25 @@ def test_norm_order_shapes_the_gradients_of_the_models_that_ship(architecture):
     assert by_layer["pre"] == sorted(by_layer["pre"], reverse=True)
     assert by_layer["post"][-1] / by_layer["post"][0] > 1.25 * by_layer["pre"][-1] / by_layer["pre"][0]
     assert by_layer["post"][-1] > 1.4 * by_layer["pre"][-1]
+
+
+@pytest.mark.parametrize("config", GRID[::8], ids=named)
+def test_a_sublayer_line_by_line(config):
+    seen = recorded(config)
+    order = list(seen)
+    for sub in sublayers(seen):
+        paths = norms.walk(seen, sub)
+        assert [order.index(path) for path in paths] == sorted(order.index(path) for path in paths)
+        lines = {path.rpartition(".")[2]: seen[path].tensor for path in paths if ".norm." not in path}
+        assert torch.equal(lines["sum"], lines["input"] + lines["output"])
+        read = lines["input" if config.norm == "pre" else "sum"]
+        (normalised,) = (seen[path].tensor for path in paths if path.endswith("normalised"))
+        assert torch.allclose(normalised, norms.layer_norm(read, config.epsilon), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_stream_is_a_sum_when_the_norm_comes_first(kind):
+    seen = recorded(small(*kind))
+    for stack in small(*kind).stacks:
+        left = norms.unaccounted(seen, stack)
+        assert left < 1e-12 if kind[1] == "pre" else left > 0.1

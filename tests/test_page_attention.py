@@ -80,10 +80,12 @@ def test_the_habits_are_measured_and_lead_to_their_head():
     assert (app.session_state.view.layer, app.session_state.view.head) == (best.layer, best.head)
 
 
-@pytest.mark.parametrize("text", ("a", "cat " * 250, "*a* | $x$ <b> ![](http://x.invalid) :red[x] 漢字 \\ _"))
-def test_short_long_and_nasty(text):
-    for architecture in ("encoder", "decoder"):
-        opened(arch=architecture, lang="en", s=text)
+@pytest.mark.parametrize(
+    ("architecture", "text"),
+    [("encoder", "a"), ("decoder", "cat " * 250), ("encoder", "*a* | $x$ <b> ![](http://x.invalid) :red[x] 漢字 \\ _")],
+)
+def test_short_long_and_nasty(architecture, text):
+    opened(arch=architecture, lang="en", s=text)
 
 
 def test_scaling_keeps_random_scores_alike_and_its_lack_does_not():

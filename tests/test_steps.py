@@ -49,7 +49,7 @@ def test_a_long_text_leaves_nothing_out_unsaid(place):
     assert covered == list(range(256))
     assert float(weights[found.rows].sum()) + sum(gap.weight for gap in found.gaps) == pytest.approx(1, abs=1e-5)
     assert sum(gap.masked for gap in found.gaps) == sum(key > place for key in range(256) if key not in found.rows)
-    assert all(gap.last > gap.first for gap in found.gaps if 0 < gap.first and gap.last < 255)
+    assert all(gap.last > gap.first for gap in found.gaps if gap.first > 0 and gap.last < 255)
 
 
 def test_the_message_is_read_back():

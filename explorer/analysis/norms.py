@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from explorer.analysis.stream import parameter, position, read_by, sublayers
+from explorer.analysis.stream import Sublayer, parameter, position, read_by, sublayers
 from explorer.config import EOS, MASK, PAD, Config, Norm
 from explorer.trace import Trace, trace
 from explorer.transformer import Transformer
@@ -54,6 +54,25 @@ def by_hand(trace: Trace, path: str, place: int) -> ByHand:
     gain, bias = parameter(trace, f"{path}.weight"), parameter(trace, f"{path}.bias")
     output = gain * normalised + bias
     return ByHand(x, float(mean), centred, float(variance), float(deviation), normalised, gain, bias, output)
+
+
+def walk(trace: Trace, sub: Sublayer) -> list[str]:
+    """The paths of a sublayer, its residual connection and its norm, [position, d_model], in the order of the pass."""
+    norm = [f"{sub.residual}.norm.{name}" for name in ("normalised", "output")]
+    added = [f"{sub.path}.output", f"{sub.residual}.sum"]
+    return [f"{sub.residual}.input", *(added + norm if sub.norm_after else norm + added)]
+
+
+def unaccounted(trace: Trace, stack: str) -> float:
+    """How far the stream's end, before a last norm, is from the entrance plus all that the sublayers put in.
+
+    The largest difference of a number, over the largest number there. With the norm first nothing else touches the
+    stream, so only rounding is left; with the norm after the sum, each norm has changed what came before it.
+    """
+    subs = sublayers(trace, stack)
+    added = trace[f"{stack}.embedding.output"].tensor + sum(trace[f"{sub.path}.output"].tensor for sub in subs)
+    end = trace[subs[-1].leaves].tensor
+    return float((end - added).abs().max() / end.abs().max())
 
 
 def layer_norm(x: Tensor, epsilon: float) -> Tensor:

@@ -60,7 +60,7 @@ class Table:
 
 
 def rows_of(weights: Tensor, keep: Sequence[int]) -> list[int]:
-    """The keys that get a row: all of a short text; of a longer one those with the largest weights, the first, and `keep`.
+    """The keys that get a row: all of a short text; else those with the largest weights, the first, and `keep`.
 
     A key that would stand alone between two rows gets one too.
     """

@@ -1,0 +1,239 @@
+"""What a sublayer adds to the stream, what a norm does to its numbers, and where the norm sits."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from explorer import controls, glossary, passes
+from explorer.analysis import norms
+from explorer.analysis.limits import limit
+from explorer.analysis.stream import read_by, sublayers
+from explorer.config import NORMS
+from explorer.trace import Value
+from explorer.views import residuals, terms
+from explorer.views.components.arithmetic import arithmetic_panel
+from explorer.views.components.matrix import matrix
+from explorer.views.components.tokens import strip
+from explorer.words import verbatim
+
+MANY = 60  # tokens in a row before the row gets a window of its own
+READY = {
+    "en": ("The cat sat on the mat because it was tired.", "no no no no no no no no", "Hi."),
+    "ko": ("고양이가 피곤해서 매트 위에 앉았다.", "네 네 네 네 네 네 네 네", "안녕."),
+    "source": ("The doctor is in the kitchen.", "no no no no no no no no", "Hi."),
+}
+
+controls.within_frame()
+
+words = controls.words()
+prose = words.prose("residuals")
+ready = "source" if controls.choices().architecture == "encoder-decoder" else words.language
+controls.look_for([(text, prose[f"look {i}"]) for i, text in enumerate(READY[ready], 1)])
+view = controls.current()
+config = view.config
+read = [tuple(ids.tolist()) if ids is not None else () for ids in (view.run.source, view.run.target)]
+
+# Which text, which sublayer, which token
+
+with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="which"):
+    stack = view.stack
+    if len(config.stacks) > 1:
+        stack = controls.pick_option(
+            "side", config.stacks, lambda name: words(f"side.{name}"), stack, words("residuals.stack")
+        )
+    kinds = [sub.kind for sub in sublayers(view.trace, stack) if sub.layer == 0]
+    kind = controls.pick_option(
+        "sub", kinds, lambda name: words(f"part.{name}"), kinds[-1], words("residuals.sublayer")
+    )
+tokens = view.tokens[stack]
+place = view.focus
+if stack != view.stack:
+    given = controls.option("from", "1")
+    place = min(int(given), len(tokens) - 1) if given.isdecimal() and len(given) < 6 else 0
+
+
+def look_at(position: int) -> None:
+    if stack == view.stack:
+        controls.choose(focus=position)
+    else:
+        controls.set_option("from", str(position))
+
+
+with st.container(height=168 if len(tokens) > MANY else "content", border=False):
+    strip(
+        tokens,
+        name=words("start.tokens.alt", n=len(tokens)),
+        key=f"tokens {stack}",
+        focus=place,
+        on_pick=look_at,
+        hint=words("residuals.follow"),
+    )
+
+# The same sublayer of the same text in both norm orders, each with its own trained model
+
+names = {norm: f"{config.architecture}-{norm}-{config.heads}" for norm in NORMS}
+passed = {norm: passes.run(name, *read).trace for norm, name in names.items() if name in controls.models()}
+sub = {
+    norm: next(one for one in sublayers(trace, stack) if (one.layer, one.kind) == (view.layer, kind))
+    for norm, trace in passed.items()
+}
+lines = {norm: norms.walk(trace, sub[norm]) for norm, trace in passed.items()}
+largest = max(limit(passed[norm], path) or 0.0 for norm in passed for path in lines[norm]) or 1.0
+
+# The chosen number: the norm's mean or variance, or a place in one of the lines
+
+norm_path = f"{sub[config.norm].residual}.norm"
+figures = {name: f"{norm_path}.{name}" for name in ("mean", "variance")}
+
+
+def short(path: str) -> str:
+    """A line's name in the address, the same in every layer."""
+    return path.split(".", 3)[3].removeprefix(kind).lstrip("_.")
+
+
+by_name = {short(path): path for path in lines[config.norm]}
+name, _, at = controls.option("line", "variance").partition(",")
+chosen = figures["variance"], (place, 0)
+if name in figures:
+    chosen = figures[name], (place, 0)
+elif name in by_name and at.isdecimal() and len(at) < 6 and int(at) < config.d_model:
+    chosen = by_name[name], (place, int(at))
+
+
+def open_cell(path: str, index: tuple[int, ...]) -> None:
+    """Show how a number of this sublayer is made; any other one on the page of all values."""
+    known = {path: name for name, path in (by_name | figures).items()}
+    if path not in known:
+        controls.open_value(path, index)
+        return
+    look_at(index[0])
+    controls.set_option("line", known[path] if known[path] in figures else f"{known[path]},{index[1]}")
+
+
+def clicked(norm: str, name: str, key: str) -> None:
+    """A click in one of the two pictures; in that of the other model it brings that model."""
+    cell = st.session_state[key]["cell"]
+    if cell:
+        controls.set_option("line", f"{name},{cell[0]}")
+        if norm != config.norm:
+            controls.switch(norm=norm)
+
+
+for norm, column in zip(passed, st.columns(len(passed), gap="large"), strict=True):
+    trace = passed[norm]
+    with column:
+        mine = norm == config.norm
+        st.markdown(
+            f"{':violet[●] ' if mine else ''}**{words(f'residuals.{norm}')}** :gray[{words(f'residuals.{norm}.who')}]"
+        )
+        st.html(residuals.place(norm == "pre", kind, words))
+        for path in lines[norm]:
+            entry, numbers = glossary.entry(path, trace), trace[path].tensor[place]
+            name = short(path)
+            with st.container(horizontal=True, horizontal_alignment="distribute", key=f"step-{norm}-{name}"):
+                st.markdown(f"{entry.name[words.language]}&emsp;${entry.formula}$", width="content")
+                moments = {"mean": numbers.mean(), "deviation": numbers.std(correction=0)}
+                said = words(
+                    "residuals.moments", **{key: residuals.decimal(float(figure)) for key, figure in moments.items()}
+                )
+                st.markdown(f":gray[{said}]", width="content")
+            key = f"line {norm} {path}"
+            st.session_state[key] = {"cell": [chosen[1][1]] if mine and chosen[0] == path else None}
+            matrix(
+                Value(numbers, ("d_model",)),
+                name=entry.name[words.language],
+                path=path,
+                part=(place,),
+                key=key,
+                limit=largest,
+                legend=path == lines[norm][-1] and norm == NORMS[0],
+                language=words.language,
+                on_choose=lambda norm=norm, name=name, key=key: clicked(norm, name, key),
+            )
+with st.container(horizontal=True, vertical_alignment="center", key="links-figures"):
+    st.markdown(f":gray[{words('residuals.by_hand', token=verbatim(tokens[place].label))}]", width="content")
+    for name, path in figures.items():
+        figure = terms.number(float(view.trace[path].tensor[place, 0]))
+        label = f":violet[{glossary.entry(path).name[words.language]}] ${glossary.entry(path).symbol}$ = {figure}"
+        st.button(label, key=f"figure {name}", type="tertiary", on_click=open_cell, args=(path, (place, 0)))
+arithmetic_panel(view, *chosen, key="residuals", on_open=open_cell)
+
+# Why add, and why norm
+
+told, normed = st.columns(2, gap="large")
+with told:
+    st.subheader(words("residuals.add"), anchor=False)
+    st.markdown(prose["add"])
+    for norm, trace in passed.items():
+        share = norms.unaccounted(trace, stack)
+        st.markdown(f"- {words(f'residuals.sum.{norm}', share=terms.number(share, 2))}")
+with normed:
+    st.subheader(words("residuals.norm_title"), anchor=False)
+    st.markdown(prose["norm"])
+
+# Through depth, and at the start of training
+
+told, drawn = st.columns([4, 5], gap="large")
+with told:
+    st.subheader(words("residuals.depth"), anchor=False)
+    st.markdown(prose["depth"])
+with drawn:
+    st.markdown(words("residuals.depth.of"))
+    found = {norm: [at for at in norms.sizes(trace, stack) if at.kind != "end"] for norm, trace in passed.items()}
+    st.altair_chart(residuals.sizes(found, words), width="stretch", key="sizes")
+
+told, drawn = st.columns([4, 5], gap="large")
+with told:
+    st.subheader(words("residuals.start"), anchor=False)
+    st.markdown(prose["start"])
+with drawn:
+    with st.spinner(words("residuals.measuring")):
+        fresh = [
+            one
+            for one in passes.gradients(replace(config, norm="pre"), config.architecture, config.heads)
+            if (one.stack, one.kind) == (stack, kind)
+        ]
+    st.markdown(words("residuals.start.of", part=words(f"part.{kind}")))
+    st.altair_chart(residuals.gradients(fresh, words), width="stretch", key="gradients")
+    last = {one.norm: one.rms for one in fresh if one.layer == config.layers - 1}
+    st.markdown(words("residuals.start.last", times=f"{last['post'] / last['pre']:.1f}"))
+
+# Batch norm beside layer norm
+
+st.subheader(words("residuals.batch_title"), anchor=False)
+reads = read_by(view.trace, f"{norm_path}.mean")
+rows = passes.padded(view.choices.model, *read, reads)
+told, drawn = st.columns([4, 5], gap="large")
+with told:
+    st.markdown(prose["batch"])
+with drawn:
+    st.markdown(words("residuals.moved", token=verbatim(tokens[place].label)))
+    st.altair_chart(residuals.moved(rows, place, words), width="stretch", key="moved")
+padding = controls.pick_option("pad", [str(row.padding) for row in rows], str, "0", words("residuals.padded"))
+padded = next(row for row in rows if str(row.padding) == padding)
+edge = max(float(part.abs().quantile(0.99)) for part in (rows[0].layer, rows[0].batch))
+for norm, column in zip(("layer", "batch"), st.columns(2, gap="large"), strict=True):
+    with column:
+        st.markdown(f"**{words(f'residuals.{norm}')}** :gray[{words(f'residuals.{norm}.how')}]")
+        key = f"plate {norm}"
+
+        def plate_cell(key=key) -> None:
+            cell = st.session_state[key]["cell"]
+            if cell:
+                open_cell(f"{norm_path}.normalised", tuple(cell))
+
+        matrix(
+            Value(getattr(padded, norm), ("position", "d_model")),
+            name=words(f"residuals.{norm}"),
+            path=f"{norm_path}.normalised" if norm == "layer" else words("residuals.of", path=reads),
+            key=key,
+            rows=tokens,
+            focus=place,
+            limit=edge,
+            legend=norm == "layer",
+            language=words.language,
+            **({"on_choose": plate_cell} if norm == "layer" else {}),
+        )
+
+st.subheader(words("references"), anchor=False)
+st.markdown(prose["references"])
