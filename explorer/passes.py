@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from explorer.analysis.crossing import Effects
     from explorer.analysis.generation import Beam, Generated, Settings, Step
     from explorer.analysis.length import Stretch
+    from explorer.analysis.attention import Saturation
     from explorer.analysis.memory import Firing
     from explorer.analysis.norms import Gradient, Padded
     from explorer.analysis.predictions import Answer
@@ -174,6 +175,14 @@ def without(name: str, source: Ids, target: Ids, keys: Ids) -> "Effects":
     from explorer.analysis.crossing import effects
 
     return effects(model(name), torch.tensor(source), torch.tensor(target), keys)
+
+
+@st.cache_resource(show_spinner=False)
+def random_scores() -> "list[Saturation]":
+    """What dividing by the root of d_k does to random scores (see analysis.attention.random_saturation)."""
+    from explorer.analysis.attention import random_saturation
+
+    return random_saturation()
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
