@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from explorer import controls, glossary
+from explorer import controls, glossary, passes
 from explorer.analysis import attention
 from explorer.analysis.limits import limit
 from explorer.trace import Value
@@ -172,9 +172,7 @@ with random:
     measure = controls.pick_option(
         "measure", ("spread", "deviation"), lambda name: words(f"saturation.{name}"), "spread"
     )
-    st.altair_chart(
-        saturation.random_scores(attention.random_saturation(), words, measure), width="stretch", key="random"
-    )
+    st.altair_chart(saturation.random_scores(passes.random_scores(), words, measure), width="stretch", key="random")
 with own:
     st.markdown(f"**{words('saturation.one', token=verbatim(asking[place].label))}**")
     st.altair_chart(
