@@ -16,10 +16,10 @@ from explorer.tokens import Token, Tokenizer
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from explorer.analysis.attention import Saturation
     from explorer.analysis.crossing import Effects
     from explorer.analysis.generation import Beam, Generated, Settings, Step
     from explorer.analysis.length import Stretch
-    from explorer.analysis.attention import Saturation
     from explorer.analysis.memory import Firing
     from explorer.analysis.norms import Gradient, Padded
     from explorer.analysis.predictions import Answer
