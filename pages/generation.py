@@ -18,7 +18,7 @@ from explorer.views.components.writing import Branch, Choice, candidates, candid
 from explorer.words import verbatim
 
 RUN = 60  # tokens that "to the end" writes at most
-MANY = 60  # tokens in a row before the row gets a window of its own
+MANY = 120  # tokens in a row before the row gets a window of its own
 WIDTHS = ("2", "3", "4")
 READY = {
     "decoder": ("Once upon a time, there was a little", "The cat sat on the", "고양이가"),
@@ -207,20 +207,29 @@ def text_so_far(ids: tuple[int, ...]) -> None:
 
 
 def open_pass(ids: tuple[int, ...], place: int) -> None:
-    """The way to the picture of the pass over this text, at the place that predicts the token that is looked at."""
+    """The way to the picture of the pass over this text, at the place that predicts the token that is looked at.
+
+    Typed in again, a text may be cut into other tokens than those that were written; then it is opened up to there.
+    """
     read = passes.tokenizer()
-    text = read.decode(ids)
-    same = tuple(token.id for token in read.decoder_input(text)) == ids
-    if not same or not text.strip():
-        st.caption(words("generation.no_pass") if text.strip() else "")
+
+    def typed(ids: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(token.id for token in read.decoder_input(read.decode(ids)))
+
+    whole = next((n for n in range(len(ids), max(1, len(start) - 1), -1) if typed(ids[:n]) == ids[:n]), 0)
+    text = read.decode(ids[:whole])
+    if not text.strip():
         return
-    if st.button(words("generation.open"), key="generation open"):
+    label = "generation.open" if whole == len(ids) else "generation.open_part"
+    if st.button(words(label, n=whole), key="generation open"):
         if view.config.architecture == "decoder":
             controls.choose(text=text)
         else:
             controls.choose(target=text, written_for=fingerprint(view.choices.text))
-        controls.choose(focus=place)
+        controls.choose(focus=min(place, whole - 1))
         st.switch_page("pages/overview.py")
+    if whole < len(ids):
+        st.caption(words("generation.other_tokens"))
 
 
 def look_into(found: Step, place: int) -> None:
@@ -272,7 +281,7 @@ def step_by_step() -> None:
 
     with told:
         text_so_far(ids)
-        with st.container(height=220 if len(tokens) > MANY else "content", border=False):
+        with st.container(height=430 if len(tokens) > MANY else "content", border=False):
             strip(
                 tokens,
                 name=words("generation.tokens", n=len(tokens)),
@@ -312,9 +321,8 @@ def what_a_cache_saves(ids: tuple[int, ...]) -> None:
     )  # fmt: skip
 
 
-def beam_search() -> None:
+def beam_search(width: int) -> None:
     """The tree of a beam search, and its texts beside the greedy one."""
-    width = int(controls.pick_option("width", WIDTHS, lambda n: words("generation.width.of", n=int(n)), "3"))
     with st.spinner(words("working")):
         found = passes.beam(view.choices.model, source, start, width, min(RUN, MAX_TOKENS - len(start)))
     best = found.ends[0]
@@ -331,7 +339,7 @@ def beam_search() -> None:
     ]  # fmt: skip
     tree(tree_data(nodes, path), words, name=words("generation.tree", n=width, depth=best.depth), key="tree")
     st.caption(words(f"generation.beam.{found.stop}", limit=RUN))
-    said, texts = st.columns([5, 6], gap="large")
+    said, texts = st.columns([6, 5], gap="large")
     said.markdown(prose["beam"])
     with texts:
         for end in found.ends:
@@ -399,13 +407,16 @@ else:
     source = tuple(token.id for token in view.tokens.get("encoder", ()))
     start = (BOS,) if view.own is not None else tuple(token.id for token in view.tokens["decoder"])
     beginning = fingerprint(f"{source} {start}")
-    how = controls.pick_option("how", ("step", "beam"), lambda name: words(f"generation.{name}"), "step")
+    with st.container(horizontal=True, gap="medium"):
+        how = controls.pick_option("how", ("step", "beam"), lambda name: words(f"generation.{name}"), "step")
+        if how == "beam":
+            kept = controls.pick_option("width", WIDTHS, lambda n: words("generation.width.of", n=int(n)), "3")
     if how == "step":
         chosen = settings()
         step_by_step()
     else:
-        beam_search()
-    what, with_what = st.columns(2, gap="large")
+        beam_search(int(kept))
+    what, with_what = st.columns([6, 5], gap="large")
     what.markdown(prose["what"])
     what.markdown(prose[architecture])
     with_what.markdown(prose["settings"])

@@ -7,9 +7,11 @@ from explorer.trace import Trace
 
 @dataclass(frozen=True)
 class Repeated:
-    """How many of a pass's numbers were there a step before (`again`), how many were not (`new`), how many of those
-    that were there are keys and values (`cached`), and the largest `difference` of any that was there, as a share of the
-    number where that is greater than 1."""
+    """How many of a pass's numbers were there a step before (`again`) and how many were not (`new`).
+
+    `cached` of those that were there are keys and values. `difference` is the largest between the two passes, as a
+    share of the number where that is greater than 1.
+    """
 
     again: int
     new: int

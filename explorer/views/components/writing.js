@@ -74,25 +74,29 @@ function tree(data, root) {
   frame.setAttribute("role", "group");
   frame.setAttribute("aria-label", data.name);
   board.append(svg);
-  for (const node of [...data.nodes].sort((one, other) => one.best - other.best)) {
-    const [x, y] = place(node), kind = node.best ? "best" : node.kept ? "" : "over";
-    const made = chip(node.chip, "span", kind);
+  frame.append(board);
+  root.replaceChildren(frame);
+  const kind = (node) => (node.best ? "best" : node.kept ? "" : "over"), ends = new Map();
+  for (const node of data.nodes) {
+    const [x, y] = place(node), made = chip(node.chip, "span", kind(node));
     made.style.left = `${x}px`;
     made.style.top = `${y}px`;
     made.title += `\n${node.said}\n${data.words.mean} ${node.mean}${node.kept ? "" : `\n${data.words.passed}`}`;
     board.append(made);
+    ends.set(node.number, x + made.offsetWidth);
     right = Math.max(right, x + wide);
     low = Math.max(low, y + high);
+  }
+  for (const node of [...data.nodes].sort((one, other) => one.best - other.best)) {
     if (node.parent === null) continue;
-    const [a, b] = place(nodes.get(node.parent)), line = document.createElementNS(NS, "path"), start = a + 40;
-    line.setAttribute("d", `M${start} ${b + 10}C${a + wide - 6} ${b + 10} ${x - 30} ${y + 10} ${x} ${y + 10}`);
-    line.setAttribute("class", kind);
+    const [x, y] = place(node), above = place(nodes.get(node.parent))[1], from = ends.get(node.parent);
+    const line = document.createElementNS(NS, "path"), bend = Math.max(12, (x - from) * 0.6);
+    line.setAttribute("d", `M${from} ${above + 10}C${from + bend} ${above + 10} ${x - bend} ${y + 10} ${x} ${y + 10}`);
+    line.setAttribute("class", kind(node));
     svg.append(line);
   }
   board.style.width = `${right}px`;
   board.style.height = `${low}px`;
-  frame.append(board);
-  root.replaceChildren(frame);
 }
 
 function dark(root) {
