@@ -13,7 +13,7 @@ from explorer.views import terms
 from explorer.views.components import feed_forward
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.tokens import percent, strip
-from explorer.words import verbatim
+from explorer.words import strong
 
 MANY = 60  # tokens in a row before the row gets a window of its own
 ROWS = 8  # neurons in the picture
@@ -157,9 +157,7 @@ feed_forward.layer(
 )
 if other_gate:
     before, after = (float(found["probabilities"].tensor[view.focus, target]) for found in (view.trace, trace))
-    said = words(
-        "ff.relu", token=f"**{verbatim(view.token(target).label)}**", before=percent(before), after=percent(after)
-    )
+    said = words("ff.relu", token=strong(view.token(target).label), before=percent(before), after=percent(after))
     st.markdown(f"{prose['relu']} {said}")
 
 # How a number of it was made
@@ -237,7 +235,7 @@ with counted:
             "ff.sizes",
             part=sum(size for name, size in sizes.items() if name.startswith(f"{path}.")),
             all=sum(sizes.values()),
-            token=f"**{verbatim(tokens[place].label)}**",
+            token=strong(tokens[place].label),
             stream=terms.number(float(trace[f"{path}_residual.input"].tensor[place].norm()), 3),
             output=terms.number(float(mixed.output.norm()), 3),
         )
@@ -284,7 +282,7 @@ with dropping:
             "ff.dropout.said",
             n=int((dropped[f"{path}.output"].tensor[place] == 0).sum()),
             all=config.d_model,
-            token=f"**{verbatim(view.token(target).label)}**",
+            token=strong(view.token(target).label),
             before=percent(float(view.trace["probabilities"].tensor[view.focus, target])),
             after=percent(float(dropped["probabilities"].tensor[view.focus, target])),
         )

@@ -12,7 +12,7 @@ from explorer.views import terms
 from explorer.views.components import prediction as pictures
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.tokens import percent, strip
-from explorer.words import verbatim
+from explorer.words import strong
 
 MANY = 60  # tokens in a row before the row gets a window of its own
 LISTED = 10  # tokens of the vocabulary in the picture
@@ -44,7 +44,7 @@ ids = [tuple(read.tolist()) if read is not None else () for read in (view.run.so
 
 def bold(id: int) -> str:
     """A token of the vocabulary in Markdown."""
-    return f"**{verbatim(view.token(id).label)}**"
+    return strong(view.token(id).label)
 
 
 def look_at(position: int) -> None:

@@ -75,6 +75,14 @@ def verbatim(text: str) -> str:
     return text.replace("\\>", f"{_JOINER}\\>") or " "
 
 
+def strong(text: str) -> str:
+    """Markdown that shows a text exactly as it is, in bold, also where a letter follows at once, as Korean particles do.
+
+    Asterisks between punctuation and a letter would not count as bold; a word joiner stands between.
+    """
+    return f"**{_JOINER}{verbatim(text)}{_JOINER}**"
+
+
 _MARKDOWN = re.compile(r"""([\\`*_{}\[\]()#+\-.!|>~$:<&^=@/"'])""")
 _JOINER = "\u2060"
 
