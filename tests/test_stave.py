@@ -18,6 +18,7 @@ from explorer.trace import Trace, trace
 from explorer.transformer import Transformer
 from explorer.views.components import stave
 from explorer.views.components import stave_layout as layout
+from explorer.views.components.stave_upright import upright
 from explorer.words import LANGUAGES, Words
 
 CONFIGS = [
@@ -117,8 +118,8 @@ def test_nothing_overlaps_and_all_is_within_the_picture(config):
         for layer in range(config.layers):
             for language in LANGUAGES if layer == 1 else ("en",):
                 shown = view(config, length, layer, language=language)
-                for name in ("wide", "upright"):
-                    picture = getattr(layout, name)(shown)
+                for name, draw in (("wide", layout.wide), ("upright", upright)):
+                    picture = draw(shown)
                     solid = [
                         (box(item), item) for item in picture.items if item["kind"] in SOLID and not item.get("within")
                     ]
@@ -134,7 +135,7 @@ def test_every_value_of_the_open_layer_and_around_the_layers_is_there(config):
     for length in LENGTHS:
         for layer in range(config.layers):
             shown = view(config, length, layer)
-            for picture in (layout.wide(shown), layout.upright(shown)):
+            for picture in (layout.wide(shown), upright(shown)):
                 there = {item.get("p") for item in picture.items if item.get("hit")}
                 due = [path for path in shown.trace if ".layers." not in path or f".layers.{layer}." in path]
                 assert [path for path in due if path not in there] == []
@@ -254,6 +255,9 @@ def test_the_steps_visit_every_value_once_in_order_with_a_sentence(config, langu
         assert all(read < number for read in step["i"] if isinstance(read, int))
         value = shown.trace[step["p"]]
         own = step["p"].split(".")[0] if step["p"].split(".")[0] in shown.focus else config.stacks[-1]
+        if step["p"].endswith((".cross_attention.keys", ".cross_attention.values")):
+            own = "encoder"
+        assert step["t"] == own
         row = (value.tensor[0] if value.axes[0] == "head" else value.tensor)[shown.focus[own]].reshape(-1)[:3].tolist()
         assert step["n"] == [None if n == float("-inf") else pytest.approx(float(n), abs=1e-6) for n in row]
 

@@ -1021,7 +1021,7 @@ class Stave {
     said.className = "words";
     const name = document.createElement("b");
     name.textContent = begun(text.name);
-    const stack = tokens[step.p.split(".")[0]] ? step.p.split(".")[0] : last, { labels, start, focus } = tokens[stack];
+    const stack = tokens[step.p.split(".")[0]] ? step.p.split(".")[0] : last, { labels, start, focus } = tokens[step.t];
     const first = span("first", ` ${step.n.map((number) => (Number.isInteger(number) ? number : written(number))).join(", ")}${step.s.at(-1) > step.n.length ? " …" : ""}`);
     const where = [step.p.split(".").length > 2 && Object.keys(tokens).length > 1 ? words[stack] : "", layer ? fill(words.layer, { n: layer[1] }) : ""].filter(Boolean).join(", ");
     said.append(name, where ? ` (${where}). ` : ". ", text.sentence, " ", span("token", labels[focus - start]), first);

@@ -21,6 +21,7 @@ from explorer import glossary
 from explorer.trace import Trace
 from explorer.views.components import stave_layout as layout
 from explorer.views.components.stave_layout import Chip, Picture, Prediction, View
+from explorer.views.components.stave_upright import upright
 from explorer.words import Words
 
 BEST = 5  # predictions shown
@@ -266,17 +267,19 @@ def _beside(path: str, name: str) -> str:
 # -- the steps -----------------------------------------------------------------------------------------------------
 
 
-def first_numbers(pass_view: View, path: str, count: int = 3) -> list[float | None]:
-    """The focus token's first numbers of a value, in its first head; None stands for minus infinity."""
+def first_numbers(pass_view: View, path: str, count: int = 3) -> tuple[str, list[float | None]]:
+    """A value's first numbers for a token in focus, in its first head; None stands for minus infinity.
+
+    With them the stack whose token it is: keys and values may come from the other one.
+    """
     value = pass_view.trace[path]
     tensor = value.tensor[0] if value.axes[0] == "head" else value.tensor
     own = path.split(".")[0] if path.split(".")[0] in pass_view.tokens else list(pass_view.tokens)[-1]
-    length = len(pass_view.tokens[own])
-    focus = pass_view.focus[own]
-    if tensor.shape[0] != length:  # keys and values that come from another stack
-        focus = pass_view.focus[next(stack for stack in pass_view.tokens if stack != own)]
-    row = tensor[focus].reshape(-1)[:count].tolist()
-    return [None if number == float("-inf") else round(float(number), 6) for number in row]
+    if value.axes[-2:-1] == ("key",):
+        reads = (read for read in glossary.inputs(path, pass_view.trace).values() if read in pass_view.trace)
+        own = next(reads).split(".")[0]
+    row = tensor[pass_view.focus[own]].reshape(-1)[:count].tolist()
+    return own, [None if number == float("-inf") else round(float(number), 6) for number in row]
 
 
 def steps(pass_view: View, language: str) -> tuple[list[dict], list[dict]]:
@@ -289,11 +292,13 @@ def steps(pass_view: View, language: str) -> tuple[list[dict], list[dict]]:
         entry = glossary.entry(path, trace)
         text = (entry.name[language], entry.sentence[language], entry.formula, entry.symbol)
         reads = glossary.inputs(path, trace).values()
+        stack, numbers = first_numbers(pass_view, path)
         found.append(
             {
                 "p": path,
                 "e": texts.setdefault(text, len(texts)),
-                "n": first_numbers(pass_view, path),
+                "n": numbers,
+                "t": stack,
                 "i": [number.get(read, read) for read in reads],
                 "s": list(trace[path].tensor.shape),
             }
@@ -340,7 +345,7 @@ UI = (
 def message(pass_view: View, step: str | None = None) -> bytes:
     """What travels for a view: the length of a header, the header (JSON, deflated, to a multiple of 4), the cells."""
     language = pass_view.words.language
-    pictures = {"wide": layout.wide(pass_view), "upright": layout.upright(pass_view)}
+    pictures = {"wide": layout.wide(pass_view), "upright": upright(pass_view)}
     shown = [item for picture in pictures.values() for item in picture.items if item["kind"] in SHOWN]
     kinds = {kind(item["p"]) for item in shown if item.get("mode") not in ("weight", "mask", "id")}
     limit = limits(pass_view.trace, kinds | {"stream"})
