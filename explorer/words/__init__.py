@@ -76,7 +76,7 @@ def verbatim(text: str) -> str:
 
 
 def strong(text: str) -> str:
-    """Markdown that shows a text exactly as it is, in bold, also where a letter follows at once, as Korean particles do.
+    """Markdown that shows a text exactly as it is, in bold, also where a Korean particle follows at once.
 
     Asterisks between punctuation and a letter would not count as bold; a word joiner stands between.
     """

@@ -4,7 +4,7 @@ import pytest
 from conftest import ROOT
 from playwright.sync_api import expect
 
-expect.set_options(timeout=30_000)  # a first pass on a busy machine takes its time
+expect.set_options(timeout=60_000)  # a first pass on a busy machine takes its time
 
 
 @pytest.fixture(scope="module")
