@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Ids = tuple[int, ...]
 
 PADDINGS = (0, 1, 2, 4, 8, 16)  # [PAD] tokens behind a text
-BUNDLED = 8  # sentences from which the gradients at the start are measured
+BUNDLED = 4  # sentences from which the gradients at the start are measured
 
 
 @dataclass(frozen=True)
