@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from explorer.analysis.norms import Gradient, Padded
     from explorer.analysis.predictions import Answer
     from explorer.analysis.proof import Proof, Reference
+    from explorer.analysis.reach import Reach
     from explorer.trace import Trace, Value
     from explorer.transformer import Transformer
 
@@ -104,6 +105,25 @@ def edited(name: str, source: Ids, target: Ids, changes: str) -> Pass:
     plain = run(name, source, target)
     made = edits.install(edits.read(changes), plain.config)
     return Pass(plain.model, plain.source, plain.target, trace(plain.model, plain.source, plain.target, made))
+
+
+@st.cache_resource(show_spinner=False, max_entries=12)
+def dropped(name: str, source: Ids, target: Ids, seed: int) -> "Trace":
+    """The pass with one draw of dropout, as in training."""
+    from explorer.analysis import dropout
+    from explorer.trace import trace
+
+    plain = run(name, source, target)
+    return trace(plain.model, plain.source, plain.target, dropout.edits(plain.trace, seed))
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def others_turned(name: str, source: Ids, target: Ids, path: str, place: int) -> "Reach":
+    """How a sublayer's output at a place moves when every other token's vector is turned around."""
+    from explorer.analysis import reach
+
+    plain = run(name, source, target)
+    return reach.others_turned(plain.model, plain.source, plain.target, plain.trace, path, place)
 
 
 Sentence = tuple[str, list[Token]]  # a bundled one, and the tokens that a stack reads of it

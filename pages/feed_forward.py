@@ -3,12 +3,11 @@
 import streamlit as st
 
 from explorer import controls, glossary, passes
-from explorer.analysis import attribution, dropout, memory, reach
+from explorer.analysis import attribution, memory
 from explorer.analysis.limits import nearest
 from explorer.analysis.predictions import prediction
 from explorer.analysis.stream import parameter, read_by
 from explorer.config import ACTIVATIONS, MASK
-from explorer.trace import trace as run_again
 from explorer.views import terms
 from explorer.views.components import feed_forward
 from explorer.views.components.arithmetic import arithmetic_panel
@@ -259,7 +258,7 @@ alone, dropping = st.columns([5, 4], gap="large")
 with alone:
     st.subheader(words("ff.alone"), anchor=False)
     found = {
-        name: reach.others_turned(run.model, run.source, run.target, view.trace, f"{layer}{name}", place)
+        name: passes.others_turned(view.choices.model, *ids, f"{layer}{name}", place)
         for name in ("feed_forward", "self_attention")
     }
     st.markdown(prose["alone" if found["self_attention"].difference else "alone nobody"])
@@ -276,7 +275,7 @@ with dropping:
     st.markdown(prose["dropout"].format(share=percent(config.dropout)))
     asked = controls.option("draw", "1")
     draw = int(asked) if asked.isdecimal() and len(asked) < 6 else 1
-    dropped = run_again(run.model, run.source, run.target, dropout.edits(view.trace, draw))
+    dropped = passes.dropped(view.choices.model, *ids, draw)
     st.markdown(
         words(
             "ff.dropout.said",

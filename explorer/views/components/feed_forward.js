@@ -37,11 +37,11 @@ function plot(data, words, tip, pick) {
   drawn(svg, "path", { d: `M0 ${y(0)}H${width}M${x(0)} ${top}V${bottom + 12}`, class: "axis" });
   const step = most - least > 9 ? 2 : 1;
   for (let h = Math.ceil(least / step) * step; h < most; h += step) {
-    if (h) drawn(svg, "text", { x: x(h), y: bottom + 12, class: "tick middle" }, minus(String(h)));
+    if (h) drawn(svg, "text", { x: x(h), y: bottom + 22, class: "tick middle" }, minus(String(h)));
   }
   drawn(svg, "text", { x: width - 2, y: y(0) - 6, class: "letter end" }, "h");
   drawn(svg, "text", { x: x(0) + 6, y: top + 4, class: "letter" }, "g");
-  const points = Array.from({ length: 161 }, (_, i) => least + ((most - least) * i) / 160);
+  const points = Array.from({ length: 161 }, (_, i) => least + ((most - least) * i) / 160).filter((h) => y(gate(h)) > 2);
   if (data.gate !== data.own) {
     const old = points.map((h) => `${x(h).toFixed(1)} ${y(GATES[data.own](h)).toFixed(1)}`);
     drawn(svg, "path", { d: `M${old.join("L")}`, class: "curve before" });
@@ -134,7 +134,7 @@ function layer(data, root, send) {
   result.append(vector("output", data.output, data.limits.output, "f "));
   all.append(element("b", "whole", filled(words.all, { n: data.hidden.length })), result, element("b", "total", data.target ? signed(data.total) : fixed(data.total)));
   compose.append(all);
-  gate.append(heading(2, words.gate, data.gate === "relu" ? "g = ~ReLU~(h)" : "g = ~GELU~(h)", words.gate_under));
+  gate.append(heading(2, words.gate, data.gate === "relu" ? "g = ~ReLU(~h~)~" : "g = ~GELU(~h~)~", words.gate_under));
   const ground = element("div", "ground"), picture = plot(data, words, tip, pick);
   ground.append(picture.svg);
   gate.append(ground);

@@ -27,12 +27,13 @@ function chip(token, tag = "span") {
   return made;
 }
 
-/** A formula in the serif of mathematics: letters slanted, digits in underscores as subscripts, names in ~ upright. */
+/** A formula in the serif of mathematics: letters slanted, _1 a subscript, ~names~ upright, a bar drawn over x̄. */
 function formula(text) {
   const made = element("span", "math");
-  for (const part of text.split(/(_\d|~\w+~)/)) {
+  for (const part of text.split(/(_\d|~[^~]+~|x̄)/)) {
     if (part.startsWith("_")) made.append(element("sub", "", part.slice(1)));
     else if (part.startsWith("~")) made.append(element("span", "upright", part.slice(1, -1)));
+    else if (part === "x̄") made.append(element("span", "barred", "x"));
     else made.append(part);
   }
   return made;
