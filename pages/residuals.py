@@ -171,7 +171,7 @@ with normed:
     st.subheader(words("residuals.norm_title"), anchor=False)
     st.markdown(prose["norm"])
 
-# Through depth, and at the start of training
+# Through depth
 
 told, drawn = st.columns([4, 5], gap="large")
 with told:
@@ -181,22 +181,6 @@ with drawn:
     st.markdown(words("residuals.depth.of"))
     found = {norm: [at for at in norms.sizes(trace, stack) if at.kind != "end"] for norm, trace in passed.items()}
     st.altair_chart(residuals.sizes(found, words), width="stretch", key="sizes")
-
-told, drawn = st.columns([4, 5], gap="large")
-with told:
-    st.subheader(words("residuals.start"), anchor=False)
-    st.markdown(prose["start"])
-with drawn:
-    with st.spinner(words("residuals.measuring")):
-        fresh = [
-            one
-            for one in passes.gradients(replace(config, norm="pre"), config.architecture, config.heads)
-            if (one.stack, one.kind) == (stack, kind)
-        ]
-    st.markdown(words("residuals.start.of", part=words(f"part.{kind}")))
-    st.altair_chart(residuals.gradients(fresh, words), width="stretch", key="gradients")
-    last = {one.norm: one.rms for one in fresh if one.layer == config.layers - 1}
-    st.markdown(words("residuals.start.last", times=f"{last['post'] / last['pre']:.1f}"))
 
 # Batch norm beside layer norm
 
@@ -234,6 +218,24 @@ for norm, column in zip(("layer", "batch"), st.columns(2, gap="large"), strict=T
             language=words.language,
             **({"on_choose": plate_cell} if norm == "layer" else {}),
         )
+
+# At the start of training: last, since it takes the longest to measure
+
+told, drawn = st.columns([4, 5], gap="large")
+with told:
+    st.subheader(words("residuals.start"), anchor=False)
+    st.markdown(prose["start"])
+with drawn:
+    with st.spinner(words("residuals.measuring")):
+        fresh = [
+            one
+            for one in passes.gradients(replace(config, norm="pre"), config.architecture, config.heads)
+            if (one.stack, one.kind) == (stack, kind)
+        ]
+    st.markdown(words("residuals.start.of", part=words(f"part.{kind}")))
+    st.altair_chart(residuals.gradients(fresh, words), width="stretch", key="gradients")
+    last = {one.norm: one.rms for one in fresh if one.layer == config.layers - 1}
+    st.markdown(words("residuals.start.last", times=f"{last['post'] / last['pre']:.1f}"))
 
 st.subheader(words("references"), anchor=False)
 st.markdown(prose["references"])

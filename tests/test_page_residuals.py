@@ -18,7 +18,7 @@ def opened(**address) -> AppTest:
     return sound(visit("residuals", **{"s": SENTENCE, **address}))
 
 
-@pytest.mark.parametrize(("language", "norm"), zip(LANGUAGES, NORMS, strict=True))
+@pytest.mark.parametrize(("language", "norm"), list(zip(LANGUAGES, NORMS, strict=True)))
 @pytest.mark.parametrize(
     ("architecture", "stack", "kind"),
     [
@@ -91,7 +91,7 @@ def test_gradients_at_the_start_fall_only_with_the_norm_first(architecture):
         assert sizes["post"][-1] / sizes["post"][0] > sizes["pre"][-1] / sizes["pre"][0]
 
 
-@pytest.mark.parametrize(("architecture", "norm"), zip(ARCHITECTURES, ("pre", "post", "pre"), strict=True))
+@pytest.mark.parametrize(("architecture", "norm"), list(zip(ARCHITECTURES, ("pre", "post", "pre"), strict=True)))
 def test_padding_moves_batch_norm_and_leaves_layer_norm(architecture, norm):
     app = opened(arch=architecture, norm=norm, t="그것은 고양이.", pad=16)
     view = app.session_state.view
@@ -101,3 +101,23 @@ def test_padding_moves_batch_norm_and_leaves_layer_norm(architecture, norm):
     assert [row.padding for row in rows] == list(passes.PADDINGS)
     assert all(float(row.moved_by_layer.max()) < 1e-4 for row in rows)
     assert float(rows[-1].moved_by_batch[view.focus]) > 0.1
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_stream_grows_only_with_the_norm_first(architecture):
+    """What the page says of the models that ship: sums add up, or are brought back after each."""
+    app = opened(arch=architecture, t="그것은 고양이.")
+    view = app.session_state.view
+    ids = [tuple(part.tolist()) if part is not None else () for part in (view.run.source, view.run.target)]
+    sizes = {
+        order: [
+            (float(at.rms.mean()), at.normed)
+            for at in norms.sizes(passes.run(f"{architecture}-{order}-4", *ids).trace, view.stack)
+            if at.kind != "end"
+        ]
+        for order in NORMS
+    }
+    pre, post = sizes["pre"], [size for size, normed in sizes["post"] if normed]
+    assert pre[-1][0] > 1.3 * pre[0][0]
+    assert max(post) < 3 * min(post)
+    assert pre[-1][0] / pre[0][0] > post[-1] / post[0]
