@@ -151,15 +151,19 @@ def misleads(said: measured.Verdict) -> None:
         before=f"{float(found.probability[said.row]):.2f}",
         after=f"{float(found.hidden[said.key, said.row]):.2f}",
     )
-    if said.needed is None:
-        told += " " + words("crossing.misleads.none")
-    else:
+    read = int(found.unread[:, said.row].argmin())
+    needed, after, name = said.needed, found.hidden, "needed"
+    if needed is None:
+        needed, after, name = read, found.unread, "read"
+    if found.probability[said.row] - after[needed, said.row] > measured.MATTERS:
         told += " " + words(
-            "crossing.misleads.needed",
-            word=f"**{verbatim(source[said.needed].label)}**",
-            weight=f"{float(looks[said.row, said.needed]):.2f}",
-            after=f"{float(found.hidden[said.needed, said.row]):.2f}",
+            f"crossing.misleads.{name}",
+            word=f"**{verbatim(source[needed].label)}**",
+            weight=f"{float(looks[said.row, needed]):.2f}",
+            after=f"{float(after[needed, said.row]):.2f}",
         )
+    else:
+        told += " " + words("crossing.misleads.none")
     st.markdown(told)
     if said.row != view.focus:
         st.button(words("crossing.there"), type="tertiary", on_click=look_at_row, args=(said.row,))

@@ -8,9 +8,10 @@ import torch
 from small import GRID, model, texts
 from streamlit.testing.v1 import AppTest
 
-from explorer import checkpoints, passes
+from explorer import checkpoints
 from explorer.analysis import crossing as measured
-from explorer.config import EOS
+from explorer.analysis.generation import greedy
+from explorer.config import BOS, EOS
 from explorer.tokens import Tokenizer
 from explorer.trace import trace
 from explorer.views.components import crossing
@@ -158,16 +159,45 @@ def test_nothing_of_the_source_is_masked_and_what_is_to_come_is():
     assert (trace(made, other, target)["logits"].tensor != found["logits"].tensor).any(-1).all()
 
 
-def test_the_first_ready_sentence_shows_what_is_said_of_it():
+@pytest.fixture(scope="module")
+def claimed():
+    """For a ready sentence, as the trained model translates it: the weights, the losses, and a place by its label."""
     name = "encoder-decoder-pre-4"
     if checkpoints.card(name)["objective"] == "placeholder":
         pytest.skip(f"{name} is not trained yet.")
-    app = visit(arch="encoder-decoder", lang="en", s="I did not buy the red car.")
-    view = app.session_state.view
-    labels = {stack: [token.label for token in tokens] for stack, tokens in view.tokens.items()}
-    row, key = labels["decoder"].index("·사"), labels["encoder"].index("·not")
-    ids = (tuple(token.id for token in view.tokens[stack]) for stack in ("encoder", "decoder"))
-    found = passes.without(name, *ids, tuple(range(len(labels["encoder"]))))
-    assert view.token(int(found.predicted[row])).label == "지"
-    assert measured.looks(view.trace)[row].argmax() == key
-    assert found.hidden[key, row] > 4 * found.unread[key, row]
+    made, read = checkpoints.load(name), Tokenizer.load(checkpoints.TOKENIZER)
+
+    def claim(sentence: str):
+        source = read.encoder_input(sentence)
+        ids = torch.tensor([token.id for token in source])
+        target = torch.tensor([BOS, *greedy(made, ids, 40).ids])
+        texts = (source, read.tokens(target.tolist()))
+        places = {token.label: at for tokens in texts for at, token in enumerate(tokens)}
+        looks = measured.looks(trace(made, ids, target))
+        return looks, measured.effects(made, ids, target), places, lambda id: read.token(int(id)).label
+
+    return claim
+
+
+def test_look_1_without_did_the_past_is_lost(claimed):
+    looks, found, place, label = claimed("I did not buy the red car.")
+    row, did = place["지"], place["·did"]
+    assert looks[row].argmax() == did and label(found.predicted[row]) == "·않았어요"
+    assert label(found.instead[did, row]) == "·않아요"
+
+
+def test_look_2_in_is_looked_at_and_is_is_needed(claimed):
+    looks, found, place, label = claimed("The doctor is in the kitchen.")
+    row, inside, verb = place["엌"], place["·in"], place["·is"]
+    assert looks[row].argmax() == inside and label(found.predicted[row]) == "에"
+    assert found.hidden[inside, row] > 0.95 and found.unread[inside, row] > 0.95
+    assert found.unread[verb, row] < 0.05 and looks[row, verb] < looks[row, inside]
+
+
+def test_look_3_a_vector_is_not_a_word(claimed):
+    looks, found, place, label = claimed("The child who found the book is happy.")
+    row, verb = place["·행복"], place["·is"]
+    assert looks[row].argmax() == verb and label(found.predicted[row]) == "해요"
+    assert found.hidden[verb, row] > 0.9 and found.unread[verb, row] < 0.5
+    words = [int(at) for at in looks.argmax(-1)]
+    assert words.index(place["·book"]) < words.index(place["·found"]) < words.index(place["·child"])
