@@ -229,7 +229,7 @@ class Steps {
     this.formula(AT.scores - 44, 22, [["÷ √", "", "i"], "d", sub("k")]);
     step(AT.masked_scores - 38, 5, said.mask);
     this.text(said.mask_how, AT.masked_scores - 38, 22, "small second");
-    step(AT.bar + 16, 6, "softmax");
+    step(AT.bar + 16, 6, said.softmax);
     this.formula(AT.bar + 16, 22, ["e", ["s", "", "sup"], [" / Σ ", "", "i"], "e", ["s", "", "sup"]]);
     this.text(said.values, AT.values, 0, "strong v");
     this.formula(AT.values, 22, [v, " = W", sub("V"), " ", read, " + b", sub("V")]);
