@@ -12,6 +12,13 @@ words = controls.words()
 view = controls.current()
 step = controls.option("step")
 
+# A link to a step opens the layer in which it is computed. Where the reader has opened another since, that one stays.
+stands = view.layer_of(step) if step in view.trace else None
+new, st.session_state["overview_step"] = st.session_state.get("overview_step") != step, step
+if new and stands not in (None, view.layer):
+    controls.choose(layer=stands)
+    st.rerun()
+
 
 def clicked(event: str) -> object:
     """What the picture reported. It comes from the reader's browser, so each callback checks it."""

@@ -17,6 +17,7 @@ const NS = "http://www.w3.org/2000/svg";
 const CELLS = new Set(["strip", "plate", "maps", "thumb"]);
 const NARROW = 700, ROOM = 1000; // widths at which the picture stands upright, and has its legend inside
 const LEAST = 0.92, MOST = 1.3; // how far the picture is scaled so that it fits the window's height
+const PATIENCE = 4000; // milliseconds before a layer is asked for again
 const PACE = 1300, LATER = 0.07; // milliseconds a step when it plays; how pale cells are that are still to come
 const mounted = new WeakMap();
 
@@ -1003,6 +1004,11 @@ class Stave {
     if (layer !== null && this.awaited !== layer) {
       this.awaited = layer;
       this.trigger("layer", Number(layer));
+      setTimeout(() => { // a message that crossed another may be lost
+        if (this.awaited !== layer || !this.root.isConnected) return;
+        this.awaited = null;
+        this.tellServer();
+      }, PATIENCE);
     }
     clearTimeout(this.sending);
     if (!this.playing) this.sending = setTimeout(() => this.setState("step", path), 400);
