@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from explorer.analysis.attention import Saturation
     from explorer.analysis.crossing import Effects
     from explorer.analysis.generation import Beam, Generated, Settings, Step
-    from explorer.analysis.length import Stretch
+    from explorer.analysis.length import Stretch, Strung
     from explorer.analysis.memory import Firing
     from explorer.analysis.norms import Gradient, Padded
     from explorer.analysis.predictions import Answer
@@ -165,16 +165,17 @@ def sizes(name: str) -> dict[str, int]:
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
-def far(name: str) -> "list[Stretch]":
-    """A model's loss at places farther and farther on (see analysis.length.losses), on the bundled sentences."""
-    from explorer.analysis.length import losses
+def far(name: str) -> "list[Stretch] | list[Strung]":
+    """A model's loss on longer and longer texts (see analysis.length), made of the bundled sentences."""
+    from explorer.analysis.length import losses, strung
     from explorer.analysis.memory import sentences
 
-    texts = [
-        [[token.id for token in tokenizer().encode(f"{' ' * (i > 0)}{text}")] for i, text in enumerate(sentences(of))]
-        for of in ("en", "ko")
-    ]
-    return losses(model(name), *texts)
+    def encode(text: str) -> list[int]:
+        return [token.id for token in tokenizer().encode(text)]
+
+    if len(model(name).config.stacks) > 1:
+        return strung(model(name), encode, sentences("en"), sentences("ko"))
+    return losses(model(name), encode(" ".join(sentences("en"))))
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)

@@ -213,9 +213,14 @@ pairs = len(config.stacks) > 1
 st.markdown(prose["beyond encoder-decoder" if pairs else "beyond"].format(english=len(memory.sentences("en"))))
 if controls.option("far") == "1":
     with st.spinner(words("embedding.measuring")):
-        rows = [(one.first, one.last, one.loss) for one in passes.far(view.choices.model)]
-    st.markdown(words("embedding.far"))
-    st.altair_chart(charts.losses(rows, None if pairs else MAX_TOKENS, words), width="stretch", key="far")
+        measured = passes.far(view.choices.model)
+    if pairs:
+        st.markdown(words("embedding.far.pairs"))
+        drawing = charts.strung([(one.sentences, one.source, one.loss) for one in measured], words)
+    else:
+        st.markdown(words("embedding.far"))
+        drawing = charts.losses([(one.first, one.last, one.loss) for one in measured], MAX_TOKENS, words)
+    st.altair_chart(drawing, width="stretch", key="far")
 else:
     st.button(words("embedding.measure"), on_click=controls.set_option, args=("far", "1"))
 

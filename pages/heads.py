@@ -26,6 +26,7 @@ READY = {
         "하나 둘 셋 하나 둘 셋 하나 둘",
     ),
 }
+WIDE = 43  # tokens up to which four maps stand side by side
 LISTED = 6  # tokens in a list of the most looked at
 HABIT = 0.3  # of a head's weight, from which on a measure may be called its habit
 
@@ -91,11 +92,11 @@ def chosen_in(value: str) -> tuple[int, ...] | None:
 
 title = "heads.all" if config.heads > 1 else "heads.one"
 st.subheader(words(title, n=config.heads, layer=view.layer), anchor=False)
-if config.heads > 2:
-    drawn, (told, why, more) = st.container(), st.columns([5, 5, 4], gap="large")
-else:  # one or two maps leave room beside them
+if config.heads <= 2 or (mode == "map" and max(len(asking), len(asked)) > WIDE):  # there is room beside the maps
     drawn, told = st.columns([7, 4], gap="large")
     why = more = told
+else:
+    drawn, (told, why, more) = st.container(), st.columns([5, 5, 4], gap="large")
 
 
 def picked() -> None:

@@ -72,8 +72,7 @@ def test_far_places_are_measured_when_asked():
     next(button for button in app.button if button.label == Words("en")("embedding.measure")).click()
     sound(app.run())
     assert len(app.get("vega_lite_chart")) == before + 1
-    losses = passes.far("encoder-decoder-pre-4")
-    assert [one.first for one in losses[:3]] == [0, 32, 64]
+    assert [one.sentences for one in passes.far("encoder-decoder-pre-4")] == list(length.STRUNG)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -127,26 +126,34 @@ class Told(torch.nn.Module):
         return logits
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", ["encoder", "decoder"])
 def test_the_loss_rises_where_the_model_stops_knowing(architecture):
     """Each place asks for its own token: nothing is off by one, and stretches begin and end where they say."""
-    english = [[4] * 20 if architecture == "encoder" else [4, 5, 6, 7] * 5] * 30  # 4 5 6 7 4 5: each says which is next
-    korean = english if architecture != "encoder-decoder" else [[6, 7, 4, 5] * 4] * 30
-    found = length.losses(Told(architecture, 128), english, korean)
-    assert [one.first for one in found[:3]] == ([0, 32, 64] if architecture == "encoder-decoder" else [0, 64, 128])
+    text = ([4] * 4 if architecture == "encoder" else [4, 5, 6, 7]) * 150  # 4 5 6 7 4 5: each token says which is next
+    found = length.losses(Told(architecture, 128), text)
+    assert [(one.first, one.last) for one in found] == [(at, at + 63) for at in range(0, 512, 64)]
     unknown = float(torch.tensor(9.0).log())
     for one in found:
         if architecture == "encoder" or one.first:  # after BOS nothing says which token is first
             assert one.loss == pytest.approx(0 if one.last < 128 else unknown, abs=1e-5), one
 
 
+def test_strung_sentences_are_the_same_ones_each_time():
+    told = Told("encoder-decoder", 30)
+    found = length.strung(
+        told, lambda text: [4 + i % 4 for i in range(len(text.split()))], ["a b"] * 60, ["c d e f"] * 60
+    )
+    assert [(one.sentences, one.source) for one in found] == [(n, 2 + 2 * n) for n in length.STRUNG]
+    assert [one.tokens for one in found] == [240 + 60 // n for n in length.STRUNG]  # each text has its EOS
+    with pytest.raises(ValueError, match="2 sentences and 1 translations"):
+        length.strung(told, str.split, ["a", "b"], ["c"])
+
+
 def test_short_texts_are_refused():
-    with pytest.raises(ValueError, match="8 tokens together; 512"):
-        length.losses(Told("decoder", 9), [[4] * 8], [[4] * 8])
-    with pytest.raises(ValueError, match="2 and 1 sentences; 24"):
-        length.losses(Told("encoder-decoder", 9), [[4], [4]], [[4]])
+    with pytest.raises(ValueError, match="8 tokens; 512"):
+        length.losses(Told("decoder", 9), [4] * 8)
 
 
 def test_the_bundled_sentences_reach_far_enough():
-    ids = [[token.id for token in passes.tokenizer().encode(text)] for text in memory.sentences("en")]
-    assert sum(map(len, ids)) >= length.REACH
+    text = " ".join(memory.sentences("en"))
+    assert len(passes.tokenizer().encode(text)) >= length.REACH

@@ -4,9 +4,8 @@ The models have no limit: positions are waves, which go on for ever. Whether the
 another question, and is measured here on bundled sentences in two languages (see `memory.sentences`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import torch
 from torch import Tensor
@@ -17,11 +16,9 @@ from explorer.transformer import Transformer
 
 REACH = 512  # positions that are measured: twice as many as the models that read long texts were trained on
 STRETCH = 64  # positions that are averaged; so far, too, the text is moved on from one run to the next
-PAIRS = 24  # sentences of a text and its translation that are read at once, moved on by a quarter of that
-PAIR_STRETCH = 32  # positions that are averaged there, since such a model was trained on single sentences
+STRUNG = (1, 2, 3, 4, 6, 10)  # sentences that an encoder-decoder, trained on single ones, is given at once
 EVERY = 7  # of an encoder's tokens one in so many is masked
 
-Encoded = Sequence[Sequence[int]]
 Losses = Iterator[tuple[Tensor, Tensor]]  # the places that were predicted, and the loss at each
 
 
@@ -35,58 +32,80 @@ class Stretch:
     tokens: int
 
 
-def losses(model: Transformer, english: Encoded, korean: Encoded) -> list[Stretch]:
-    """The loss by position, on sentences (ids without special tokens) strung together to one long text.
+@dataclass(frozen=True)
+class Strung:
+    """The loss of a translation, in nats a token, when `sentences` are translated at once, of `source` tokens."""
+
+    sentences: int
+    source: float
+    loss: float
+    tokens: int
+
+
+def losses(model: Transformer, text: Sequence[int]) -> list[Stretch]:
+    """The loss of an encoder or a decoder by position, on one long text (its ids, without special tokens).
 
     The text is a ring that is read from many places, so that the same tokens come by at every stretch of positions:
-    what differs from stretch to stretch is the place. A decoder predicts the next English token; an encoder every
-    seventh one, which is masked; an encoder-decoder the Korean sentences, in the order of the English ones.
-    Raises ValueError where the texts are shorter than what is read at once.
+    what differs from stretch to stretch is the place. A decoder predicts the next token; an encoder every seventh
+    one, which is masked. Raises ValueError where the text is shorter than what is read at once.
     """
-    kinds = {"decoder": _next_token, "encoder": _masked_tokens, "encoder-decoder": _translation}
-    stretch = PAIR_STRETCH if len(model.config.stacks) > 1 else STRETCH
+    read = {"decoder": _next_token, "encoder": _masked_tokens}[model.config.architecture]
     sums: dict[int, list[float]] = {}
     with torch.inference_mode():
-        for places, found in kinds[model.config.architecture](model, english, korean):
-            for place, loss in zip((places // stretch).tolist(), found.tolist(), strict=True):
+        for places, found in read(model, text):
+            for place, loss in zip((places // STRETCH).tolist(), found.tolist(), strict=True):
                 sums.setdefault(place, []).append(loss)
     return [
-        Stretch(place * stretch, place * stretch + stretch - 1, sum(found) / len(found), len(found))
+        Stretch(place * STRETCH, place * STRETCH + STRETCH - 1, sum(found) / len(found), len(found))
         for place, found in sorted(sums.items())
-        if 2 * len(found) >= len(sums[0])  # where the longest texts end there are too few to compare
     ]
 
 
-def _ring(sentences: Encoded) -> list[tuple[Tensor, Tensor]]:
+def strung(
+    model: Transformer, encode: Callable[[str], list[int]], english: Sequence[str], korean: Sequence[str]
+) -> list[Strung]:
+    """The loss of an encoder-decoder on the same pairs of sentences, given one by one, two by two and so on.
+
+    `encode` gives a text's ids, without special tokens.
+    Raises ValueError when the two have not the same number of sentences.
+    """
+    if len(english) != len(korean):
+        raise ValueError(f"There are {len(english)} sentences and {len(korean)} translations; each needs one.")
+    found = []
+    with torch.inference_mode():
+        for together in STRUNG:
+            sums, tokens, read = 0.0, 0, []
+            for start in range(0, len(english), together):
+                pairs = slice(start, start + together)
+                source = torch.tensor([BOS, *encode(" ".join(english[pairs])), EOS])
+                target = torch.tensor([BOS, *encode(" ".join(korean[pairs])), EOS])
+                logits = model.predict(model.vectors(source, target[:-1]))
+                sums += float(functional.cross_entropy(logits, target[1:], reduction="sum"))
+                tokens += len(target) - 1
+                read.append(len(source))
+            found.append(Strung(together, sum(read) / len(read), sums / tokens, tokens))
+    return found
+
+
+def _ring(ids: Sequence[int]) -> list[tuple[Tensor, Tensor]]:
     """A text read from many places, and where each of its tokens stands in the ring, [REACH] both."""
-    flat = torch.tensor(list(chain.from_iterable(sentences)))
+    flat = torch.tensor(ids)
     if len(flat) < REACH:
-        raise ValueError(f"The sentences have {len(flat)} tokens together; {REACH} are read at once.")
+        raise ValueError(f"The text has {len(flat)} tokens; {REACH} are read at once.")
     ring = torch.arange(len(flat))
     return [(flat.roll(-start)[:REACH], ring.roll(-start)[:REACH]) for start in range(0, len(flat), STRETCH)]
 
 
-def _next_token(model: Transformer, english: Encoded, korean: Encoded) -> Losses:
-    for text, _ in _ring(english):
+def _next_token(model: Transformer, ids: Sequence[int]) -> Losses:
+    for text, _ in _ring(ids):
         logits = model.predict(model.vectors(None, torch.cat([torch.tensor([BOS]), text[:-1]])))
         yield torch.arange(REACH), functional.cross_entropy(logits, text, reduction="none")
 
 
-def _masked_tokens(model: Transformer, english: Encoded, korean: Encoded) -> Losses:
-    for text, places in _ring(english):
+def _masked_tokens(model: Transformer, ids: Sequence[int]) -> Losses:
+    for text, places in _ring(ids):
         hidden = (places % EVERY == 0).nonzero().squeeze(-1)
         read = torch.cat([torch.tensor([BOS]), text.index_fill(0, hidden, MASK)[:-2], torch.tensor([EOS])])
         hidden = hidden[hidden < REACH - 2]
         logits = model.predict(model.vectors(read, None)[hidden + 1])
         yield hidden + 1, functional.cross_entropy(logits, text[hidden], reduction="none")
-
-
-def _translation(model: Transformer, english: Encoded, korean: Encoded) -> Losses:
-    if len(english) != len(korean) or len(english) < PAIRS:
-        raise ValueError(f"There are {len(english)} and {len(korean)} sentences; {PAIRS} pairs are read at once.")
-    for start in range(0, len(english), PAIRS // 4):
-        chosen = [(start + i) % len(english) for i in range(PAIRS)]
-        source = torch.tensor([BOS, *chain.from_iterable(english[i] for i in chosen), EOS])
-        target = torch.tensor([BOS, *chain.from_iterable(korean[i] for i in chosen), EOS])
-        logits = model.predict(model.vectors(source, target[:-1]))
-        yield torch.arange(len(target) - 1), functional.cross_entropy(logits, target[1:], reduction="none")

@@ -9,8 +9,7 @@ from torch import Tensor
 from explorer.words import Words
 
 INK = "currentColor"
-WRITTEN = 48  # tokens of a map that are labelled; of a longer text only those that are asked for
-TRAILS = 120  # tokens of a map whose way through depth is drawn
+WRITTEN = 48  # tokens of a map that are named and followed; of a longer text only those that are asked for
 TONE = alt.Color("tone:Q").scale(domain=[0, 1]).legend(None)
 STRONG, WEAK = 0.85, 0.4  # places on the theme's sequential range
 
@@ -64,7 +63,7 @@ def plane(
         (s, i, *points[s, i].tolist(), labels[i], kind[i])
         for i in range(count)
         for s in range(stage + 1)
-        if count <= TRAILS or kind[i] != "other" or s == stage
+        if count <= WRITTEN or kind[i] != "other" or s == stage
     ]
     data = pd.DataFrame(rows, columns=["stage", "position", "x", "y", "token", "kind"])
     data["tone"] = data["kind"].map({"focus": STRONG, "same": 0.6, "other": 0.3})
@@ -102,33 +101,43 @@ def plane(
     return _plain(alt.layer(trail, dots, text).properties(height=420))
 
 
-def losses(rows: Sequence[tuple[int, int, float]], trained: int | None, words: Words) -> alt.LayerChart:
+def losses(rows: Sequence[tuple[int, int, float]], trained: int, words: Words) -> alt.LayerChart:
     """The loss in stretches of positions, `rows` of (first, last, loss), and a line where training ended."""
     data = pd.DataFrame(rows, columns=["first", "last", "loss"])
-    data["end"], data["said"] = data["last"] + 1, data["loss"].map("{:.2f}".format)
-    data["tone"] = [STRONG if trained is not None and first >= trained else WEAK for first in data["first"]]
-    highest = float(data["loss"].max())
-    base = alt.Chart(data)
+    data["end"], data["middle"] = data["last"] + 1, (data["first"] + data["last"] + 1) / 2
     x = alt.X("first:Q").axis(title=words("embedding.position"), tickCount=8, format="d").scale(nice=False)
-    bars = base.mark_bar(orient="vertical", xOffset=1).encode(
-        x,
-        alt.X2("end:Q"),
-        alt.Y("loss:Q").axis(None).scale(domain=[0, 1.45 * highest], nice=False),
-        color=TONE,
-        tooltip=["first:Q", "last:Q", alt.Tooltip("loss:Q", title=words("card.loss"), format=".3f")],
-    )
-    data["middle"] = (data["first"] + data["end"]) / 2
-    figures = alt.Chart(data).mark_text(dy=-8, fontSize=11, color=INK).encode(x="middle:Q", y="loss:Q", text="said:N")
-    layers = [bars, figures]
-    if trained is not None:
-        end = alt.Chart(pd.DataFrame({"at": [trained], "said": [words("embedding.trained", n=trained)]}))
-        layers.append(end.mark_rule(strokeDash=[4, 3], color=INK, opacity=0.7).encode(x="at:Q"))
-        layers.append(
-            end.mark_text(align="right", dx=-6, dy=4, baseline="top", fontSize=11, color=INK).encode(
-                x="at:Q", y=alt.value(0), text="said:N"
-            )
+    layers = _losses(data.assign(new=data["first"] >= trained), x, alt.X2("end:Q"), "middle:Q", words)
+    end = alt.Chart(pd.DataFrame({"at": [trained], "said": [words("embedding.trained", n=trained)]})).encode(x="at:Q")
+    rule = end.mark_rule(strokeDash=[4, 3], color=INK, opacity=0.7)
+    text = end.mark_text(align="right", dx=-6, dy=4, baseline="top", fontSize=11, color=INK)
+    return _plain(alt.layer(*layers, rule, text.encode(y=alt.value(0), text="said:N")).properties(height=200))
+
+
+def strung(rows: Sequence[tuple[int, float, float]], words: Words) -> alt.LayerChart:
+    """The loss of a translation by the number of sentences at once, `rows` of (sentences, source tokens, loss)."""
+    data = pd.DataFrame(rows, columns=["sentences", "source", "loss"])
+    data["name"] = [words("embedding.strung", n=int(n), tokens=round(tokens)) for n, tokens, _ in rows]
+    data["place"] = range(len(rows))
+    names = alt.Axis(title=None, values=[], labels=False)
+    x = alt.X("from:Q", axis=names).scale(domain=[0, len(rows)], nice=False)
+    data["from"], data["to"], data["middle"] = data["place"] + 0.08, data["place"] + 0.92, data["place"] + 0.5
+    layers = _losses(data.assign(new=data["sentences"] > 1), x, alt.X2("to:Q"), "middle:Q", words)
+    base = alt.Chart(data).mark_text(baseline="top", dy=6, fontSize=11, color=INK, lineBreak="\n")
+    return _plain(
+        alt.layer(*layers, base.encode(x="middle:Q", y=alt.datum(0), text="name:N")).properties(
+            height=200, padding={"bottom": 34, "left": 0, "right": 0, "top": 4}
         )
-    return _plain(alt.layer(*layers).properties(height=200))
+    )
+
+
+def _losses(data: pd.DataFrame, x: alt.X, x2: alt.X2, middle: str, words: Words) -> list[alt.Chart]:
+    """Bars of `loss` with their figures; those that are `new` to the model in accent."""
+    data = data.assign(said=data["loss"].map("{:.2f}".format), tone=data["new"].map({True: STRONG, False: WEAK}))
+    y = alt.Y("loss:Q").axis(None).scale(domain=[0, 1.45 * float(data["loss"].max())], nice=False)
+    tip = alt.Tooltip("loss:Q", title=words("card.loss"), format=".3f")
+    bars = alt.Chart(data).mark_bar(orient="vertical", xOffset=1).encode(x, x2, y, color=TONE, tooltip=[tip])
+    figures = alt.Chart(data).mark_text(dy=-8, fontSize=11, color=INK).encode(x=middle, y="loss:Q", text="said:N")
+    return [bars, figures]
 
 
 def squares(lengths: Sequence[int], words: Words) -> str:
