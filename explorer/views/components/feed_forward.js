@@ -181,7 +181,7 @@ function neuron(data, root, send) {
     bar.style.marginTop = `${(72 * (most - Math.max(0, one.value))) / (most - least)}px`;
     column.append(bar);
     const label = element("span", "", one.chip.text.length > 9 ? `${one.chip.text.slice(0, 8)}…` : one.chip.text);
-    column.append(label);
+    if (data.opens.length <= 24 || one.at === data.focus) column.append(label);
     column.onpointermove = (event) => tip(event, `${one.chip.text}`, `g = ${fixed(one.value, 3)}`);
     column.onpointerleave = () => tip(null);
     column.onclick = () => send("focus", one.at);
