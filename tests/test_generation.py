@@ -67,6 +67,23 @@ def test_a_token_chosen_by_hand_takes_the_place_of_the_drawn_one():
         generation.step(made, None, (BOS, 9), settings, chosen=40)
 
 
+@pytest.mark.parametrize("temperature", [0, 1e-3, 1.0])
+def test_candidates_are_the_likeliest_whatever_the_settings(temperature):
+    made = model(small("decoder"))
+    found = generation.step(made, None, (BOS, 9), Settings(temperature, k=1))
+    with torch.inference_mode():
+        probabilities = made(None, torch.tensor([BOS, 9]))[-1].double()
+    best = probabilities.topk(10)
+    assert [one.id for one in found.candidates] == best.indices.tolist()
+    assert [one.probability for one in found.candidates] == pytest.approx(best.values.tolist())
+
+
+def test_a_loop_that_ends_is_still_named():
+    made = model(small("decoder"))
+    found = generation.step(made, None, (BOS, *[7, 8] * 4), Settings(0), chosen=EOS)
+    assert found.stop == "end" and found.loop == generation.Loop(2, 4)
+
+
 def test_only_what_the_filters_keep_is_written_and_all_of_it_can_be():
     made = model(small("decoder"))
     drawn = set()

@@ -153,15 +153,18 @@ def step(
         raise ValueError(f"There is no token {chosen}; the vocabulary has {len(logits)}.")
     probabilities, chances = logits.double().softmax(-1), distribution(logits, settings)
     draw = _draw(settings.seed, len(ids))
-    order = chances.order.tolist()
-    place = _place(chances, draw) if chosen is None else order.index(chosen)
+    if chosen is None:
+        chosen = int(chances.order[_place(chances, draw)])
 
     def candidate(id: int) -> Candidate:
         return Candidate(id, float(probabilities[id]), float(chances.shares[id]))
 
-    ids = (*ids, order[place])
-    stop: Stop | None = "end" if ids[-1] == EOS else None
-    return Step(ids, candidate(ids[-1]), place + 1, draw, tuple(map(candidate, order[:shown])), stop, loop(ids[1:]))
+    # The model's own order: under a low temperature most chances are 0, and say nothing of who comes next.
+    order = probabilities.sort(descending=True, stable=True).indices.tolist()
+    ids = (*ids, chosen)
+    stop: Stop | None = "end" if chosen == EOS else None
+    again, listed = loop(ids[1:-1] if stop else ids[1:]), tuple(map(candidate, order[:shown]))
+    return Step(ids, candidate(chosen), order.index(chosen) + 1, draw, listed, stop, again)
 
 
 def distribution(logits: Tensor, settings: Settings) -> Sampling:
