@@ -199,3 +199,17 @@ def test_torch_keeps_its_state():
     before = torch.get_rng_state()
     press(visit(arch="decoder", lang="en", s=START, temp=1, seed=9), "ten")
     assert torch.equal(before, torch.get_rng_state())
+
+
+def test_a_word_chosen_by_hand_is_not_corrected():
+    """What the page says of its second ready sentence."""
+    name = "encoder-decoder-pre-4"
+    if checkpoints.card(name)["objective"] == "placeholder":
+        pytest.skip(f"{name} is not trained yet.")
+    made, read = checkpoints.load(name), Tokenizer.load(checkpoints.TOKENIZER)
+    source = torch.tensor([token.id for token in read.encoder_input("The child who found the book is happy.")])
+    first = generation.step(made, source, (BOS,), Settings(0.0))
+    labels = {read.token(one.id).label: one.id for one in first.candidates}
+    assert read.token(first.chosen.id).label == "책을" and "밥" in labels
+    *_, last = generation.write(made, source, (BOS, labels["밥"]), Settings(0.0))
+    assert read.decode(last.ids).startswith("밥을") and last.stop == "end"
