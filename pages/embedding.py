@@ -170,7 +170,7 @@ with flat:
             look_at(int(chosen[0]["position"]))
 
     st.altair_chart(
-        charts.plane(plane.points, [token.label for token in tokens], ends[stage], place, same, words),
+        charts.plane(plane.points.numpy(), [token.label for token in tokens], ends[stage], place, same, words),
         width="stretch",
         key="map",
         on_select=picked,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import altair as alt
+import numpy as np
 import pandas as pd
-from torch import Tensor
 
 from explorer.words import Words
 
@@ -50,7 +50,7 @@ def wavelengths(lengths: Sequence[float], pair: int, words: Words) -> alt.LayerC
 
 
 def plane(
-    points: Tensor, labels: Sequence[str], stage: int, focus: int, same: Sequence[int], words: Words
+    points: np.ndarray, labels: Sequence[str], stage: int, focus: int, same: Sequence[int], words: Words
 ) -> alt.LayerChart:
     """The map: each token where it stands at a stage, and its way there; `points` is [stage, position, 2].
 
@@ -67,8 +67,7 @@ def plane(
     ]
     data = pd.DataFrame(rows, columns=["stage", "position", "x", "y", "token", "kind"])
     data["tone"] = data["kind"].map({"focus": STRONG, "same": 0.6, "other": 0.3})
-    flat = points.flatten(0, 1)
-    (left, low), (right, high) = flat.amin(0).tolist(), flat.amax(0).tolist()
+    (left, low), (right, high) = points.min((0, 1)).tolist(), points.max((0, 1)).tolist()
     pad_x, pad_y = 0.06 * (right - left) or 1.0, 0.06 * (high - low) or 1.0
     base = alt.Chart(data).encode(
         alt.X("x:Q").axis(None).scale(domain=[left - pad_x, right + 2 * pad_x], nice=False),
