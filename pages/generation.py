@@ -1,13 +1,10 @@
 """A text written token by token: what was taken, what was passed over, and how to go another way."""
 
-import math
-import time
-
 import streamlit as st
 
 from explorer import controls, passes
 from explorer.address import fingerprint
-from explorer.analysis.generation import Settings, Step
+from explorer.analysis.generation import Settings, Step, mean_log_probability
 from explorer.analysis.predictions import prediction
 from explorer.analysis.repeated import repeated
 from explorer.config import BOS, EOS, MASK, MAX_TOKENS
@@ -18,6 +15,7 @@ from explorer.views.components.writing import Branch, Choice, candidates, candid
 from explorer.words import verbatim
 
 RUN = 60  # tokens that "to the end" writes at most
+QUICK = 10  # tokens that are written without a bar
 MANY = 120  # tokens in a row before the row gets a window of its own
 WIDTHS = ("2", "3", "4")
 READY = {
@@ -43,8 +41,8 @@ def figure(name: str, usual: float, low: float, high: float) -> float:
     try:
         found = float(controls.option(name, str(usual)))
     except ValueError:
-        found = math.nan
-    if low <= found <= high:
+        found = None
+    if found is not None and low <= found <= high:
         return found
     controls.set_option(name, str(usual))
     st.info(words("generation.figure", name=name, low=low, high=high, used=usual))
@@ -137,14 +135,17 @@ def write(number: int, chosen: Settings) -> list[Step]:
     """
     steps: list[Step] = []
     ids, forced = start, by_hand()
-    slot, bar, began = st.empty(), None, time.monotonic()
+    slot, bar = st.empty(), None
+    run = (view.choices.model, start, source, chosen, tuple(forced.items()))
+    known = st.session_state.get("generation done", 0) if st.session_state.get("generation run") == run else 0
+    st.session_state["generation run"] = run
     while len(steps) < number and len(ids) < MAX_TOKENS:
         steps.append(passes.step(view.choices.model, source, ids, chosen, forced.get(len(ids))))
         ids = steps[-1].ids
         st.session_state["generation done"] = len(steps)
         if steps[-1].stop:
             break
-        if bar is None and time.monotonic() - began > 0.4:
+        if bar is None and number - known > QUICK:
             with slot.container(horizontal=True, vertical_alignment="center", key="generation running"):
                 bar = st.progress(0.0, width=320)
                 st.button(words("generation.stop"), on_click=halt)
@@ -332,8 +333,8 @@ def beam_search(width: int) -> None:
         at = found.nodes[at].parent
     nodes = [
         Branch(
-            node.number, node.parent, node.depth, view.token(node.id), math.exp(node.log_probability),
-            node.total / node.depth, node.kept, node.finished,
+            node.number, node.parent, node.depth, view.token(node.id), node.probability, node.mean,
+            node.kept, node.finished,
         )
         for node in found.nodes
     ]  # fmt: skip
@@ -344,16 +345,15 @@ def beam_search(width: int) -> None:
     with texts:
         for end in found.ends:
             text = passes.tokenizer().decode(found.ids(end))
-            told = words("generation.mean_of", mean=terms.number(end.total / end.depth, 3))
+            told = words("generation.mean_of", mean=terms.number(end.mean, 3))
             open_end = "" if end.finished else f" · {words('generation.unfinished')}"
             st.markdown(f"{verbatim(text.strip())} :gray[{told}{open_end}]")
         steps = greedy_text()
         same = tuple(id for id in steps[-1].ids[len(start) :] if id != EOS) == found.ids(best)
-        mean = sum(math.log(step.chosen.probability) for step in steps) / len(steps)
         st.markdown(
             words("generation.greedy.same" if same else "generation.greedy.other",
                   text=verbatim(passes.tokenizer().decode(steps[-1].ids[len(start) :]).strip()),
-                  mean=terms.number(mean, 3))
+                  mean=terms.number(mean_log_probability(steps), 3))
         )  # fmt: skip
 
 

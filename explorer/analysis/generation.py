@@ -3,6 +3,7 @@
 Each step is a whole pass over all that was written so far: slower than keeping keys and values, and the same.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -167,6 +168,11 @@ def step(
     return Step(ids, candidate(chosen), order.index(chosen) + 1, draw, listed, stop, again)
 
 
+def mean_log_probability(steps: Sequence[Step]) -> float:
+    """The mean log probability, by the model, of the tokens that were written: how a beam search compares texts."""
+    return sum(math.log(step.chosen.probability) for step in steps) / len(steps)
+
+
 def distribution(logits: Tensor, settings: Settings) -> Sampling:
     """The chances of the next draw, over the whole vocabulary, from logits of shape [vocabulary].
 
@@ -222,6 +228,16 @@ class Node:
     kept: bool
     finished: bool
 
+    @property
+    def probability(self) -> float:
+        """Its own, after the text of its parent."""
+        return math.exp(self.log_probability)
+
+    @property
+    def mean(self) -> float:
+        """The mean log probability of the tokens from the start to it."""
+        return self.total / self.depth
+
 
 @dataclass(frozen=True)
 class Beam:
@@ -271,8 +287,8 @@ def beam(
         open_texts = [(nodes[node.number], (*texts[node.parent], node.id)) for node in kept if not node.finished]
         stop: Stop | None = "end" if not open_texts else "limit" if depth == limit - 1 else None
         going = [node for node, _ in open_texts]
-        ends = sorted(finished, key=_mean, reverse=True) + sorted(going, key=_mean, reverse=True)
-        yield Beam(tuple(nodes), tuple(ends), stop)
+        best_first = [sorted(ends, key=lambda node: node.mean, reverse=True) for ends in (finished, going)]
+        yield Beam(tuple(nodes), (*best_first[0], *best_first[1]), stop)
         if stop:
             return
 
@@ -291,7 +307,3 @@ def _grow(model, source, open_texts, width: int, depth: int, first: int) -> list
             at = first + len(grown)
             grown.append(Node(at, number, depth + 1, id, value, before + value, kept=False, finished=id == EOS))
     return grown
-
-
-def _mean(node: Node) -> float:
-    return node.total / node.depth
