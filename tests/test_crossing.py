@@ -79,7 +79,6 @@ def test_verdict_by_hand():
     assert (said.same, said.other, said.none) == (1, 1, 1)
     assert (said.row, said.key, said.needed) == (1, 2, 1)  # looks at place 2 with 0.7, loses nothing by it, needs 1
 
-
     all_needed = crossing.Effects((0, 1, 2, 3), found.predicted, found.probability, 0 * hidden, 0 * hidden, hidden)
     assert crossing.verdict(weights, all_needed, source).row is None
 

@@ -318,11 +318,6 @@ WEATHER = lexicon.part("weather adjective")
 PEOPLE = lexicon.nouns_for(("person",))
 FAMILY = lexicon.nouns_for(("family",))
 ANIMALS = lexicon.nouns_for(("animal",))
-PETS = [
-    a
-    for a in ANIMALS
-    if a.english in ("cat", "dog", "puppy", "kitten", "rabbit", "mouse", "bird", "spider", "frog", "turtle")
-]
 # People and animals one may call one's own.
 RELATED = {
     "friend",

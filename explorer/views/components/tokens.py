@@ -75,7 +75,12 @@ def bars(rows: Sequence[Bar], *, name: str, key: str) -> None:
     data = {
         "name": name,
         "bars": [
-            {"chip": row.token and chip(row.token), "name": row.name, "share": row.share, "said": row.said or percent(row.share)}
+            {
+                "chip": row.token and chip(row.token),
+                "name": row.name,
+                "share": row.share,
+                "said": row.said or percent(row.share),
+            }
             for row in rows
         ],
     }

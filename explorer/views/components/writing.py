@@ -64,9 +64,7 @@ def candidates_data(choices: Sequence[Choice], written: Choice, draw: float | No
     }
 
 
-def candidates(
-    data: dict, words: Words, *, name: str, key: str, on_pick: Callable[[int], None]
-) -> None:
+def candidates(data: dict, words: Words, *, name: str, key: str, on_pick: Callable[[int], None]) -> None:
     """Draw what `candidates_data` made. `on_pick` is called with the id of a clicked token, before the rerun."""
     known = {row["chip"]["id"] for row in data["rows"]}
 
