@@ -302,23 +302,23 @@ _DECODER_SENTENCES = _SELF_SENTENCES | {
 _CROSS_SENTENCES = _SHARED_SENTENCES | {
     "queries": _words(
         "Cross-attention takes its queries from the decoder: what each target position looks for in the source.",
-        "교차 어텐션(cross-attention)의 쿼리는 디코더에서 나오며, 목표문의 각 위치가 원문에서 찾는 것을 나타냅니다.",
+        "교차 어텐션(cross-attention)의 쿼리는 디코더에서 나오며, 번역문의 각 위치가 원문에서 찾는 것을 나타냅니다.",
     ),
     "keys": _words(
-        "The keys come from the encoder's output: what each source position can be found by.",
-        "키는 인코더의 출력에서 나오며, 원문의 각 위치를 찾는 단서가 됩니다.",
+        "The keys come from the encoder's output, the memory: what each source position can be found by.",
+        "키는 인코더의 출력인 메모리(memory)에서 나오며, 원문의 각 위치를 찾는 단서가 됩니다.",
     ),
     "values": _words(
-        "The values come from the encoder's output too: what each source position hands over to the decoder.",
-        "값도 인코더의 출력에서 나오며, 원문의 각 위치가 디코더에 건네줄 내용입니다.",
+        "The values come from the memory too: what each source position hands over to the decoder.",
+        "값도 메모리에서 나오며, 원문의 각 위치가 디코더에 건네줄 내용입니다.",
     ),
     "raw_scores": _words(
         "Each decoder query is multiplied with each encoder key and summed: how well target and source fit.",
-        "디코더의 쿼리와 인코더의 키를 성분끼리 곱해 모두 더하여, 목표문과 원문이 얼마나 잘 맞는지를 구합니다.",
+        "디코더의 쿼리와 인코더의 키를 성분끼리 곱해 모두 더하여, 번역문과 원문이 얼마나 잘 맞는지를 구합니다.",
     ),
     "allowed": _words(
         "Every target position may look at the whole source text; only padding is left out.",
-        "목표문의 모든 위치가 원문 전체를 볼 수 있으며, 패딩만 제외합니다.",
+        "번역문의 모든 위치가 원문 전체를 볼 수 있으며, 패딩만 제외합니다.",
     ),
     "masked_scores": _words(
         "Scores of the source's padding become minus infinity; all others stay as they are.",
@@ -326,7 +326,7 @@ _CROSS_SENTENCES = _SHARED_SENTENCES | {
     ),
     "weights": _words(
         "Softmax turns each target position's scores into shares of the source text that sum to 1.",
-        "소프트맥스(softmax)가 목표문의 위치마다 점수를 합이 1인 비율로 바꾸어, 원문의 어디를 얼마나 볼지를 정합니다.",
+        "소프트맥스(softmax)가 번역문의 위치마다 점수를 합이 1인 비율로 바꾸어, 원문의 어디를 얼마나 볼지를 정합니다.",
     ),
     "heads": _words(
         "Each head averages the source positions' values by its weights: what the decoder takes from the source.",
@@ -391,7 +391,7 @@ def _norm(mean: Words, variance: Words, normalised: Words, output: Words, role_o
 NORM_BEFORE = {  # in place of the general sentence where the norm stands before the sublayer
     "mean": _words(
         "Layer norm before the sublayer: the mean of each position's vector, to be taken off a copy of the stream.",
-        "서브층 앞의 층 정규화(layer norm)입니다. 스트림의 사본에서 빼기 위해 위치마다 벡터의 평균을 구합니다.",
+        "서브층 앞의 층 정규화(layer normalization)입니다. 스트림의 사본에서 뺄, 위치마다 다른 평균을 구합니다.",
     ),
     "output": _words(
         "Each number is stretched and shifted as learned: this copy is what the sublayer reads; the stream stays as "
@@ -402,7 +402,7 @@ NORM_BEFORE = {  # in place of the general sentence where the norm stands before
 NORM_AFTER = {
     "mean": _words(
         "Layer norm after the sum: the mean of each position's vector, to be taken off the stream itself.",
-        "덧셈 뒤의 층 정규화(layer norm)입니다. 스트림 자체에서 빼기 위해 위치마다 벡터의 평균을 구합니다.",
+        "덧셈 뒤의 층 정규화(layer normalization)입니다. 스트림 자체에서 뺄, 위치마다 다른 평균을 구합니다.",
     ),
     "output": _words(
         "Each number is stretched and shifted as learned, and the stream goes on with the result.",
@@ -421,7 +421,7 @@ def _residual(name: Words, output: str, sentence: Words) -> dict[str, Entry]:
             name=_words("stream", "스트림"),
             sentence=_words(
                 "The residual stream arrives: one vector for each position, carried from sublayer to sublayer.",
-                "잔차 스트림(residual stream)이 도착합니다. 위치마다 벡터 하나가 서브층에서 서브층으로 이어집니다.",
+                "잔차 스트림(residual stream)의 벡터가 위치마다 하나씩 앞의 서브층(sublayer)에서 들어옵니다.",
             ),
             role="signed",
             form=Sum("pd", ((("x", "pd"),),)),
@@ -493,7 +493,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
         symbol=r"\tilde e",
         formula=r"\tilde e = \sqrt{d_{\text{model}}}\; e",
         cell=r"\tilde e_{ic} = \sqrt{d_{\text{model}}}\; e_{ic}",
-        name=_words("scaled embeddings", "크기를 맞춘 임베딩"),
+        name=_words("scaled embeddings", "크기를 조정한 임베딩"),
         sentence=_words(
             "The vectors are multiplied by the root of their width, so that the positions to come do not drown them.",
             "다음에 더할 위치 벡터에 묻히지 않도록, 벡터에 너비의 제곱근을 곱합니다.",
@@ -520,7 +520,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
         symbol="x",
         formula=r"x = \tilde e + p",
         cell=r"x_{ic} = \tilde e_{ic} + p_{ic}",
-        name=_words("stream at the entrance", "들어가는 스트림"),
+        name=_words("stream at the entrance", "입구의 스트림"),
         sentence=_words(
             "Token and position are added: with this vector each position's residual stream begins.",
             "토큰과 위치를 더합니다. 이 벡터에서 각 위치의 잔차 스트림(residual stream)이 시작합니다.",
@@ -564,8 +564,8 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
         cell=r"f_c = \sum_m W_{2,cm}\, g_m + b_{2,c}",
         name=_words("feed-forward output", "피드포워드의 출력"),
         sentence=_words(
-            "Each number that is left calls up its learned vector, and these are added up, for each position alone.",
-            "활성값마다 학습한 벡터를 그 크기만큼 불러내어, 위치마다 따로 모두 더합니다.",
+            "Each number that is left multiplies its learned vector, and these are added up, for each position alone.",
+            "학습한 벡터마다 활성값을 곱한 다음 모두 더합니다. 위치마다 따로 계산합니다.",
         ),
         role="signed",
         form=_linear("pd", "df", "pf"),
@@ -576,7 +576,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
         _norm(
             mean=_words(
                 "Layer norm, first step: the mean of each position's vector.",
-                "층 정규화(layer norm)의 첫 단계로, 위치마다 벡터의 평균을 구합니다.",
+                "층 정규화(layer normalization)의 첫 단계로, 위치마다 벡터의 평균을 구합니다.",
             ),
             variance=_words(
                 "Layer norm: how far the numbers of each position spread around their mean, squared and averaged.",
@@ -584,7 +584,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
             ),
             normalised=_words(
                 "The mean is taken off and the spread divided out: each position now has mean 0 and variance 1.",
-                "평균을 빼고 표준편차로 나누어, 위치마다 평균이 0이고 분산이 1이 되게 합니다.",
+                "평균을 빼고 표준 편차로 나누어, 위치마다 평균이 0이고 분산이 1이 되게 합니다.",
             ),
             output=_words(
                 "Each number is stretched and shifted as learned.",
@@ -598,7 +598,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
         _norm(
             mean=_words(
                 "One last layer norm at the end of the stack: the mean of each position's vector.",
-                "스택의 끝에 있는 마지막 층 정규화(layer norm)로, 위치마다 벡터의 평균을 구합니다.",
+                "스택의 끝에 있는 마지막 층 정규화(layer normalization)로, 위치마다 벡터의 평균을 구합니다.",
             ),
             variance=_words(
                 "The last norm: how far the numbers of each position spread around their mean, squared and averaged.",
@@ -606,7 +606,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
             ),
             normalised=_words(
                 "The mean is taken off and the spread divided out, for the first time on the stream itself.",
-                "평균을 빼고 표준편차로 나눕니다. 스트림 자체를 정규화하는 것은 여기가 처음입니다.",
+                "평균을 빼고 표준 편차로 나눕니다. 스트림 자체를 정규화하는 것은 여기가 처음입니다.",
             ),
             output=_words(
                 "Each number is stretched and shifted as learned: these vectors are the stack's output.",
@@ -719,13 +719,13 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
         "2",
         "second feed-forward",
         "피드포워드 둘째",
-        "each column is a vector that is called up",
-        "열마다 불러낼 벡터가 하나씩 들어 있습니다",
+        "each column is a vector, written as strongly as its number says",
+        "열마다 활성값을 곱해 더할 벡터가 하나씩 들어 있습니다",
     ),
     "*norm.weight": _parameter(
         r"\gamma", "gain", "배율", "stretches each place of the normalised vector", "정규화한 벡터의 성분마다 곱합니다"
     ),
     "*norm.bias": _parameter(
-        r"\beta", "shift", "이동", "shifts each place of the normalised vector", "정규화한 벡터의 성분마다 더합니다"
+        r"\beta", "shift", "이동량", "shifts each place of the normalised vector", "정규화한 벡터의 성분마다 더합니다"
     ),
 }
