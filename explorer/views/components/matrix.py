@@ -81,8 +81,8 @@ WORDS = {
         "keys": "키",
         "not_a_number": "수가 아님",
         "infinite": "∞",
-        "alt": "{name}: {size}. 화살표 키로 칸을 옮기고 Enter 키로 고르며 Esc 키로 나갑니다.",
-        "alt_lines": "{name}, 쿼리에서 키로 잇는 선: {size}. 화살표 키로 쿼리를 옮기고 Enter 키로 고릅니다.",
+        "alt": "{name}: {size}. 화살표 키로 칸을 오가고 Enter 키로 고르며 Esc 키로 나갑니다.",
+        "alt_lines": "{name}, 쿼리에서 키로 잇는 선: {size}. 화살표 키로 쿼리를 오가고 Enter 키로 고릅니다.",
     },
 }
 
