@@ -77,7 +77,7 @@ def test_every_window_begins_with_bos_and_loses_no_token():
 def test_masks_fall_on_ordinary_tokens_only_and_on_each_row():
     ids = torch.full((200, 30), 100)
     ids[:, 0], ids[:, -5:-4], ids[:, -4:] = BOS, EOS, PAD
-    hidden, asked, chosen = objectives.masked(ids, torch.Generator().manual_seed(0))
+    hidden, asked, chosen = objectives.masked(ids, torch.Generator().manual_seed(0), 0.15)
     assert torch.equal(asked, ids) and torch.equal(hidden == MASK, chosen)
     assert chosen.any(-1).all() and not chosen[ids != 100].any()
     assert chosen.sum() / (ids == 100).sum() == pytest.approx(0.15, abs=0.02)

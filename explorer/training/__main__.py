@@ -16,7 +16,7 @@ from explorer.training.objectives import OBJECTIVES
 
 HEADS = (1, 2, 4, 8)
 SEED = 17
-BUDGET = {"encoder": 5_500_000, "decoder": 8_000_000, "encoder-decoder": 9_000_000}  # tokens
+BUDGET = {"encoder": 5_500_000, "decoder": 9_500_000, "encoder-decoder": 6_500_000}  # tokens
 NAMES = [f"{architecture}-{norm}-{heads}" for architecture in ARCHITECTURES for norm in NORMS for heads in HEADS]
 CURVE_POINTS = 200
 
@@ -48,7 +48,7 @@ def arguments() -> argparse.Namespace:
         default=Path.home() / ".cache" / "transformer-explorer",
         help="folder for what resuming needs (default: %(default)s)",
     )
-    parser.add_argument("--tokens", type=int, help="budget of tokens (default: 8, 5.5 or 9 million)")
+    parser.add_argument("--tokens", type=int, help="budget of tokens (default: 5.5 to 9.5 million)")
     parser.add_argument("--seed", type=int, default=SEED, help="default: %(default)s")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")
     chosen = parser.parse_args()

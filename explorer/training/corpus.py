@@ -135,16 +135,16 @@ def grammar_documents(seed: int, write: Callable[[grammar.Pair], str]) -> Iterat
 
 
 def reading(folder: Path, seed: int) -> list[tuple[float, Iterator[str]]]:
-    """What encoder and decoder read: (share of the tokens, endless documents). 30 % is Korean."""
+    """What encoder and decoder read: (share of the tokens, endless documents). A quarter is Korean."""
     stories = documents(folder, PRATHAM) + documents(folder, STORYBOOK_EN)
     korean_pairs = groups([pair.korean for pair in natural_pairs(folder)], random.Random(seed))
     return [
-        (0.60, cycle(documents(folder, TINYSTORIES), seed)),
-        (0.06, cycle(stories, seed)),
-        (0.04, grammar_documents(seed, lambda pair: pair.english)),
-        (0.12, grammar_documents(seed, lambda pair: pair.korean)),
-        (0.09, cycle(documents(folder, SPOKEN), seed)),
-        (0.04, cycle(documents(folder, CHATBOT), seed)),
+        (0.67, cycle(documents(folder, TINYSTORIES), seed)),
+        (0.04, cycle(stories, seed)),
+        (0.03, grammar_documents(seed, lambda pair: pair.english)),
+        (0.10, grammar_documents(seed, lambda pair: pair.korean)),
+        (0.08, cycle(documents(folder, SPOKEN), seed)),
+        (0.03, cycle(documents(folder, CHATBOT), seed)),
         (0.01, cycle(documents(folder, STORYBOOK_KO), seed)),
         (0.04, cycle(korean_pairs, seed)),
     ]

@@ -24,6 +24,7 @@ SHIPPED = {"en": Path(__file__).parent / "held_out.en.txt", "ko": Path(__file__)
 GRAMMAR_SENTENCES = 1000
 LONGEST_TRANSLATION = 64  # tokens
 TATOEBA_PAIRS = 300
+MASKED_SHARE = 0.15  # as Devlin et al. 2019, so that figures can be compared
 WINDOWS = 48  # of each text at most
 
 
@@ -76,7 +77,7 @@ def masked_tokens(model: Transformer, ids: list[list[int]]) -> dict:
     generator = torch.Generator().manual_seed(SEED)
     total, right, asked = 0.0, 0, 0
     for row in ids:
-        hidden, row, chosen = masked(torch.tensor(row), generator)
+        hidden, row, chosen = masked(torch.tensor(row), generator, MASKED_SHARE)
         logits = model.predict(model.vectors(hidden, None)[chosen])
         total += float(functional.cross_entropy(logits, row[chosen], reduction="sum"))
         right += int((logits.argmax(-1) == row[chosen]).sum())

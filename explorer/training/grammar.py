@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -342,6 +343,7 @@ RELATED = {
 THINGS = lexicon.nouns_for(("object", "toy", "food", "readable", "container"))
 SEATS = lexicon.nouns_for(("furniture", "container"))
 OBJECTS = {verb: lexicon.nouns_for(verb.objects) for verb in lexicon.VERBS}
+VERBS_OF = Counter(noun.english for nouns in OBJECTS.values() for noun in nouns)  # how many verbs take a noun
 TRANSITIVE = [v for v in lexicon.VERBS if OBJECTS[v]]
 GIVING = [v for v in lexicon.VERBS if v.objects[0] == "to"]
 SIMPLE = [v for v in TRANSITIVE if v not in GIVING]
@@ -1053,19 +1055,13 @@ def sentences(seed: int) -> Iterator[Pair]:
 
 
 @cache
-def verbs_of(noun: str) -> int:
-    """How many verbs take a noun as their object."""
-    return sum(any(noun == taken.english for taken in lexicon.nouns_for(verb.objects)) for verb in lexicon.VERBS)
-
-
-@cache
 def is_held_out(combination: tuple[str, str]) -> bool:
     """Whether a combination is kept for the test; about 8 % of them are.
 
     A noun that only a few verbs take stays in training: a face is washed and little else, and a model that has never
     met the word as an object is not asked for a new combination but for a word that it does not know.
     """
-    return verbs_of(combination[1]) >= FEWEST_VERBS and zlib.crc32(" + ".join(combination).encode()) % 100 < 8
+    return VERBS_OF[combination[1]] >= FEWEST_VERBS and zlib.crc32(" + ".join(combination).encode()) % 100 < 8
 
 
 def training_pairs(seed: int) -> Iterator[Pair]:

@@ -85,7 +85,9 @@ def train(
                 stepper.zero_grad(set_to_none=True)
                 for group in stepper.param_groups:
                     group["lr"] = rate * schedule(done)
-            loss = objective.loss(model, batch)
+            # Products in bfloat16, sums and weights in float32: a third faster on processors that know it.
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = objective.loss(model, batch)
             loss.backward()
             norm = nn.utils.clip_grad_norm_(model.parameters(), CLIP)
             for stepper in steppers:
