@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from small import GRID, model, texts
 
 from explorer import checkpoints
 from explorer.analysis import crossing, edits
@@ -10,6 +9,7 @@ from explorer.analysis.generation import greedy
 from explorer.config import BOS, EOS
 from explorer.tokens import Tokenizer
 from explorer.trace import trace
+from tests.small import GRID, model, texts
 
 CROSSING = [config for config in GRID if config.architecture == "encoder-decoder" and config.activation == "gelu"]
 IDS = [config.name for config in CROSSING]

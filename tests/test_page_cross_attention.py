@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from small import GRID, model, texts
 from streamlit.testing.v1 import AppTest
 
 from explorer import checkpoints
@@ -16,6 +15,7 @@ from explorer.tokens import Tokenizer
 from explorer.trace import trace
 from explorer.views.components import crossing
 from explorer.words import LANGUAGES, Words
+from tests.small import GRID, model, texts
 
 ROOT = Path(__file__).parents[1]
 WEIGHTS = "decoder.layers.1.cross_attention.weights"

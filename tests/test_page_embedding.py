@@ -5,7 +5,6 @@ import re
 
 import pytest
 import torch
-from test_app import ARCHITECTURES, sound, texts, visit
 
 from explorer import passes
 from explorer.analysis import embedding, length, memory
@@ -13,6 +12,7 @@ from explorer.config import Config
 from explorer.trace import trace
 from explorer.words import LANGUAGES, Words
 from tests.small import KINDS, model, recorded
+from tests.test_app import ARCHITECTURES, sound, texts, visit
 
 TEXT = "The dog saw the cat and the cat saw a dog."
 

@@ -5,7 +5,6 @@ import json
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
-from test_app import ARCHITECTURES, sound, texts, visit
 
 from explorer import checkpoints, passes
 from explorer.analysis import attention, korean
@@ -16,6 +15,7 @@ from explorer.transformer import Transformer
 from explorer.views.components.headmap import Question, headmap_data, share
 from explorer.words import LANGUAGES, Words
 from tests.small import GRID, named, recorded
+from tests.test_app import ARCHITECTURES, sound, texts, visit
 
 TEXT = "The dog saw the cat and the cat saw a dog."
 

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from small import GRID, model, texts
 
 from explorer.analysis.repeated import repeated
 from explorer.trace import trace
+from tests.small import GRID, model, texts
 
 DECODERS = [config for config in GRID if "decoder" in config.stacks and config.activation == "gelu"]
 

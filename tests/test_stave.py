@@ -118,7 +118,7 @@ def test_nothing_overlaps_and_all_is_within_the_picture(config):
         for layer in range(config.layers):
             for language in LANGUAGES if layer == 1 else ("en",):
                 shown = view(config, length, layer, language=language)
-                for name, draw in (("wide", layout.wide), ("upright", upright)):
+                for name, draw in (("wide", stave.wide), ("upright", upright)):
                     picture = draw(shown)
                     solid = [
                         (box(item), item) for item in picture.items if item["kind"] in SOLID and not item.get("within")
@@ -135,7 +135,7 @@ def test_every_value_of_the_open_layer_and_around_the_layers_is_there(config):
     for length in LENGTHS:
         for layer in range(config.layers):
             shown = view(config, length, layer)
-            for picture in (layout.wide(shown), upright(shown)):
+            for picture in (stave.wide(shown), upright(shown)):
                 there = {item.get("p") for item in picture.items if item.get("hit")}
                 due = [path for path in shown.trace if ".layers." not in path or f".layers.{layer}." in path]
                 assert [path for path in due if path not in there] == []
@@ -146,7 +146,7 @@ def test_the_stave_is_unbroken_and_in_the_order_of_the_trace(config):
     for length in LENGTHS:
         shown = view(config, length)
         order = {path: i for i, path in enumerate(shown.trace)}
-        items = layout.wide(shown).items
+        items = stave.wide(shown).items
         for stack in config.stacks:
             start, stop = layout.window(length, shown.focus[stack])
             threads = {item["position"]: item for item in items if item["kind"] == "thread" and item["stack"] == stack}
@@ -172,7 +172,7 @@ def test_the_stave_is_unbroken_and_in_the_order_of_the_trace(config):
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
 def test_a_norm_stands_where_the_trace_has_it(config):
     shown = view(config, 12)
-    items = layout.wide(shown).items
+    items = stave.wide(shown).items
     for stack in layout.stacks(shown.trace):
         lines = [item["y"] for item in items if item["kind"] == "thread" and item["stack"] == stack.name]
         for sublayer in stack.layers[1]:
@@ -290,7 +290,7 @@ def test_predictions_are_claimed_where_the_model_makes_one():
     assert view(encoder, 12).prediction.claim == "none"
     masked = view(encoder, 12, focus=9, masks=(3, 8)).prediction
     assert (masked.claim, masked.position) == ("masked", 8)
-    assert "bar" not in {item["kind"] for item in layout.wide(view(encoder, 12)).items}
+    assert "bar" not in {item["kind"] for item in stave.wide(view(encoder, 12)).items}
 
 
 def test_a_long_text_is_seen_through_a_window_around_the_focus():
@@ -299,7 +299,7 @@ def test_a_long_text_is_seen_through_a_window_around_the_focus():
         layout.window(40, 0) == (0, 20) and layout.window(40, 39) == (20, 40) and layout.window(256, 100) == (90, 110)
     )
     shown = view(Config("decoder"), 40, focus=30)
-    more = [item for item in layout.wide(shown).items if item["kind"] == "more"]
+    more = [item for item in stave.wide(shown).items if item["kind"] == "more"]
     assert [item["text"] for item in more] == ["20 more"]
     assert {item["position"] for item in more} == {19}
 
@@ -307,7 +307,7 @@ def test_a_long_text_is_seen_through_a_window_around_the_focus():
 def test_twelve_tokens_fit():
     for config in CONFIGS:
         for layer in range(config.layers):
-            picture = layout.wide(view(config, 12, layer))
+            picture = stave.wide(view(config, 12, layer))
             assert picture.height <= (800 if len(config.stacks) > 1 else 775), (config.name, layer, picture.height)
 
 

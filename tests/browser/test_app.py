@@ -4,12 +4,12 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from conftest import ROOT
 from playwright.sync_api import expect
 
 from explorer import controls
 from explorer.config import ARCHITECTURES
 from explorer.words import LANGUAGES, Words
+from tests.browser.conftest import ROOT
 
 APP = ROOT / "app.py"
 PAGES = [name for name, _ in controls.PAGES]

@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from conftest import ROOT
+
+from tests.browser.conftest import ROOT
 
 SENTENCE = "The+cat+sat+on+the+mat."
 

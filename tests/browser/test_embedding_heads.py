@@ -4,8 +4,9 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from conftest import ROOT
 from playwright.sync_api import expect
+
+from tests.browser.conftest import ROOT
 
 TEXT = "The dog saw the cat and the cat saw a dog."
 

@@ -1,8 +1,9 @@
 """The page of the feed-forward layer in a real Chromium: clicks on neurons, tokens and cells, in each architecture."""
 
 import pytest
-from conftest import ROOT
 from playwright.sync_api import expect
+
+from tests.browser.conftest import ROOT
 
 expect.set_options(timeout=60_000)  # a first pass on a busy machine takes its time
 

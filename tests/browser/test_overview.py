@@ -4,9 +4,7 @@ import re
 
 import pytest
 import torch
-from conftest import ROOT
 from playwright.sync_api import expect
-from test_app import query, settled
 
 from explorer import checkpoints
 from explorer.config import ARCHITECTURES, MASK, NORMS
@@ -16,6 +14,8 @@ from explorer.trace import trace
 from explorer.views.components import stave
 from explorer.views.components import stave_layout as layout
 from explorer.words import Words
+from tests.browser.conftest import ROOT
+from tests.browser.test_app import query, settled
 
 TEXT = FIRST_TEXT["en"]
 LONG = "One day a little girl went to the park with her dog. They saw a big red ball under the old tree and got wet."
@@ -47,7 +47,7 @@ def begin(page, address: str, more: str = "") -> None:
 def item(shown: layout.View, kind: str, path: str | None = None, **more) -> dict:
     return next(
         item
-        for item in layout.wide(shown).items
+        for item in stave.wide(shown).items
         if item["kind"] == kind and path in (None, item.get("p")) and more.items() <= item.items()
     )
 

@@ -1,8 +1,9 @@
 """The page of the prediction in a real Chromium: choose a token, open a cell, go on with the text, mask a token."""
 
 import pytest
-from conftest import ROOT
 from playwright.sync_api import expect
+
+from tests.browser.conftest import ROOT
 
 expect.set_options(timeout=60_000)  # a first pass on a busy machine takes its time
 
