@@ -60,7 +60,7 @@ def test_the_numbers_of_a_chosen_head_are_the_traces(language):
     path = "decoder.layers.2.self_attention"
     alike = attention.overlap(view.trace, path)
     mean = float((alike.sum() - alike.trace()) / (alike.numel() - len(alike)))
-    assert f"**{mean:.0%}**" in said
+    assert f"{mean:.0%}" in said
     looked = message(app, "focus")["bars"]
     row = view.trace[f"{path}.weights"].tensor[1, 7]
     assert [bar["share"] for bar in looked] == row.sort(descending=True).values[:6].tolist()
