@@ -1,13 +1,6 @@
 // The list of values: built once for a pass, filtered here while the reader types, so that a search needs no server.
 const searched = new WeakMap();
 
-function element(tag, text, className) {
-  const made = document.createElement(tag);
-  if (text !== undefined) made.textContent = text;
-  if (className) made.className = className;
-  return made;
-}
-
 export default function ({ data, parentElement, setTriggerValue }) {
   const input = parentElement.querySelector("input"), list = parentElement.querySelector("#list");
   input.placeholder = data.search;
@@ -22,18 +15,18 @@ export default function ({ data, parentElement, setTriggerValue }) {
         return wanted.every((word) => text.includes(word));
       });
       if (!items.length) continue;
-      list.append(element("h3", group.title));
+      list.append(element("h3", "", group.title));
       for (const item of items) {
         const button = element("button");
         button.type = "button";
         button.title = item.path;
-        button.append(element("span", item.name), element("span", item.shape, "shape"));
+        button.append(element("span", "", item.name), element("span", "shape", item.shape));
         if (item.path === data.chosen) button.setAttribute("aria-current", "true");
         button.onclick = () => setTriggerValue("open", item.path);
         list.append(button);
       }
     }
-    if (!list.childElementCount) list.append(element("p", data.none));
+    if (!list.childElementCount) list.append(element("p", "", data.none));
   }
 
   input.oninput = draw;

@@ -2,20 +2,19 @@
 
 from collections.abc import Callable
 from itertools import groupby
-from pathlib import Path
 
 import streamlit as st
 
 from explorer import glossary
 from explorer.trace import Trace
+from explorer.views.components import source
 from explorer.words import Words
 
-_FOLDER = Path(__file__).parent
 _component = st.components.v2.component(
     "explorer_catalogue",
     html='<div id="root"><input type="search"><div id="list"></div></div>',
-    css=(_FOLDER / "catalogue.css").read_text(encoding="utf-8"),
-    js=(_FOLDER / "catalogue.js").read_text(encoding="utf-8"),
+    css=source("catalogue.css"),
+    js=source("elements.js", "catalogue.js"),
 )
 
 

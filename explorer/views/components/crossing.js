@@ -1,20 +1,10 @@
 // Two texts and the curves between them, or a table of what is looked at and what is needed. See crossing.py.
-const NS = "http://www.w3.org/2000/svg";
-const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const weight = (n) => (n >= 1000 ? "1" : (n / 1000).toFixed(2).slice(1));
 const share = (n) => (n / 1000).toFixed(2);
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-function chip(token, tag, more = "") {
-  const made = element(tag, `chip ${token.kind} ${more}`);
-  if (token.spaces) made.append(element("span", "space", "·".repeat(token.spaces)));
-  made.append(element("span", "", token.text));
+/** A chip whose tooltip is its text; as a button it is reached by the arrow keys. */
+function named(token, tag, more) {
+  const made = chip(token, tag, more);
   made.title = "·".repeat(token.spaces) + token.text;
   if (tag === "button") { made.type = "button"; made.tabIndex = -1; }
   return made;
@@ -54,7 +44,7 @@ class Crossing {
     this.chips = { source: [], target: [] };
     const make = (side, token, i) => {
       const chosen = side === "source" ? data.first[0] + i === data.chosen : i === data.focus;
-      const made = chip(token, "button", chosen ? (side === "source" ? "chosen" : "focus") : "");
+      const made = named(token, "button", chosen ? (side === "source" ? "chosen" : "focus") : "");
       made.setAttribute("aria-pressed", String(chosen));
       made.title += `\n${side === "source" ? data.words.hint : data.words.looks}`;
       made.onclick = () => this.send(side, data.first[side === "source" ? 0 : 1] + i);
@@ -68,7 +58,7 @@ class Crossing {
     };
     const source = data.source.map((token, i) => make("source", token, i));
     const target = data.target.map((token, i) => make("target", token, i));
-    const out = data.expected.map((token) => this.stage.appendChild(chip(token, "span", "out")));
+    const out = data.expected.map((token) => this.stage.appendChild(named(token, "span", "out")));
     const wide = (all) => all.map((one) => Math.ceil(one.offsetWidth));
     const pairs = wide(target).map((size, i) => Math.max(size, wide([out[i]])[0]));
     const gutter = 84, room = width - gutter, sum = (sizes) => sizes.reduce((one, other) => one + other, 0);
@@ -220,7 +210,7 @@ function needs(data, root, send) {
   for (const name of ["source", "weight", "hidden", "unread"]) head.append(element("th", "", words[name]));
   const usual = element("tr", "usual"), said = element("td");
   said.colSpan = 2;
-  said.append(`${words.everything} `, chip(data.expected, "span"));
+  said.append(`${words.everything} `, named(data.expected, "span"));
   usual.append(said);
   const bar = (n, kind, full) => {
     const made = element("span", `bar ${kind}`);
@@ -235,7 +225,7 @@ function needs(data, root, send) {
   const largest = Math.max(...data.rows.map((row) => row.weight));
   const rows = data.rows.map((row) => {
     const line = element("tr", `row${row.weight === largest ? " most" : ""}${row.position === data.chosen ? " chosen" : ""}`);
-    const name = element("td"), button = chip(row.chip, "button");
+    const name = element("td"), button = named(row.chip, "button");
     button.tabIndex = 0;
     button.setAttribute("aria-pressed", String(row.position === data.chosen));
     name.append(button);
@@ -247,7 +237,7 @@ function needs(data, root, send) {
       cell.append(bar(n, "kept", 120));
       if (n < data.usual) cell.append(bar(data.usual - n, "gone", 120));
       cell.append(element("span", "", share(n)));
-      if (kind === "hidden" && row.instead) cell.append(` ${words.instead} `, chip(row.instead, "span"));
+      if (kind === "hidden" && row.instead) cell.append(` ${words.instead} `, named(row.instead, "span"));
       line.append(cell);
     }
     line.onclick = () => send("source", row.position);
@@ -259,17 +249,11 @@ function needs(data, root, send) {
   root.replaceChildren(frame);
 }
 
-function dark(root) {
-  const colour = getComputedStyle(root).getPropertyValue("--st-background-color").trim();
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-  return 0.299 * r + 0.587 * g + 0.114 * b < 128;
-}
-
 const drawn = new WeakMap();
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector("#root");
-  root.classList.toggle("dark", dark(root));
+  markDark(root);
   if (data.kind === "needs") { needs(data, root, setTriggerValue); return; }
   if (!drawn.has(root)) drawn.set(root, new Crossing(root));
   drawn.get(root).show(data, setTriggerValue);

@@ -7,24 +7,23 @@ script only ever sets it as text.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 from torch import Tensor
 
 from explorer.tokens import Token
+from explorer.views.components import source
 from explorer.views.components.tokens import chip
 from explorer.words import Words
 
 MOST = 40  # tokens of a text that are drawn; of a longer one, so many around what matters
 LEAST = 0.07  # lighter curves are left out
 
-_FOLDER = Path(__file__).parent
 _component = st.components.v2.component(
     "explorer_crossing",
     html='<div id="root"></div>',
-    css=(_FOLDER / "crossing.css").read_text(encoding="utf-8"),
-    js=(_FOLDER / "crossing.js").read_text(encoding="utf-8"),
+    css=source("crossing.css"),
+    js=source("colours.js", "elements.js", "crossing.js"),
 )
 
 

@@ -33,7 +33,7 @@ function plot(data, words, tip, pick) {
   const y = (g) => zero - (g / tall) * (zero - top - 10);
   svg.setAttribute("viewBox", `0 0 ${width} 308`);
   svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", filled(words.gate_alt, { n: data.open, all: data.hidden.length }));
+  svg.setAttribute("aria-label", fill(words.gate_alt, { n: data.open, all: data.hidden.length }));
   drawn(svg, "path", { d: `M0 ${y(0)}H${width}M${x(0)} ${top}V${bottom + 12}`, class: "axis" });
   const step = most - least > 9 ? 2 : 1;
   for (let h = Math.ceil(least / step) * step; h < most; h += step) {
@@ -74,8 +74,8 @@ function plot(data, words, tip, pick) {
     const high = (number / highest) * 40;
     if (number) drawn(svg, "rect", { x: 4 + (at * (width - 8)) / count, y: base - high, width: (width - 8) / count - 1, height: high, class: "bin" });
   });
-  drawn(svg, "text", { x: 4, y: base + 16, class: "tick" }, filled(words.shut, { n: data.hidden.length - data.open }));
-  drawn(svg, "text", { x: width - 4, y: base + 16, class: "tick end" }, filled(words.open, { n: data.open, all: data.hidden.length }));
+  drawn(svg, "text", { x: 4, y: base + 16, class: "tick" }, fill(words.shut, { n: data.hidden.length - data.open }));
+  drawn(svg, "text", { x: width - 4, y: base + 16, class: "tick end" }, fill(words.open, { n: data.open, all: data.hidden.length }));
   return { svg, chosen };
 }
 
@@ -86,7 +86,7 @@ function layer(data, root, send) {
     strip(numbers, limit, colours, name, (event, at) => tip(event, event && `${name}[${at}]`, event && fixed(numbers[at], 3)),
       (at) => open(kind, neuron, at));
   const probe = element("section"), gate = element("section"), compose = element("section");
-  probe.append(heading(1, words.probe, `h = W_1 ${data.symbol} + b_1`, filled(words.probe_under, { n: data.hidden.length })));
+  probe.append(heading(1, words.probe, `h = W_1 ${data.symbol} + b_1`, fill(words.probe_under, { n: data.hidden.length })));
   const entrance = element("div", "row first");
   const token = chip(data.token);
   token.classList.add("focus");
@@ -128,11 +128,11 @@ function layer(data, root, send) {
     compose.append(other);
     if (on) [left, right] = [one, other];
   }
-  probe.append(element("p", "more", filled(words.more, { n: data.hidden.length - data.rows.length })));
+  probe.append(element("p", "more", fill(words.more, { n: data.hidden.length - data.rows.length })));
   const all = element("div", "row all");
   const result = element("span", "framed");
   result.append(vector("output", data.output, data.limits.output, "f "));
-  all.append(element("b", "whole", filled(words.all, { n: data.hidden.length })), result, element("b", "total", data.target ? signed(data.total) : fixed(data.total)));
+  all.append(element("b", "whole", fill(words.all, { n: data.hidden.length })), result, element("b", "total", data.target ? signed(data.total) : fixed(data.total)));
   compose.append(all);
   gate.append(heading(2, words.gate, data.gate === "relu" ? "g = ~ReLU(~h~)~" : "g = ~GELU(~h~)~", words.gate_under));
   const ground = element("div", "ground"), picture = plot(data, words, tip, pick);
@@ -171,7 +171,7 @@ function watch(root, draw) {
 function neuron(data, root, send) {
   const words = data.words, colours = theme(root), tip = tooltip(root), card = element("div", "card");
   const where = element("section", "where");
-  where.append(element("h3", "", filled(words.neuron, { n: data.n })), element("code", "", `${data.path} · ${data.n}`), element("h4", "", words.here));
+  where.append(element("h3", "", fill(words.neuron, { n: data.n })), element("code", "", `${data.path} · ${data.n}`), element("h4", "", words.here));
   const bars = element("div", "opens"), most = Math.max(...data.opens.map((one) => one.value), 0.05), least = Math.min(...data.opens.map((one) => one.value), 0);
   for (const one of data.opens) {
     const column = element("button", one.at === data.focus ? "column focus" : "column"), bar = element("i");

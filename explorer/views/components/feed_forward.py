@@ -2,22 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 import torch
 from torch import Tensor
 
 from explorer.tokens import Token
+from explorer.views.components import source
 from explorer.views.components.tokens import chip, percent
 from explorer.words import Words
 
-_FOLDER = Path(__file__).parent
 _component = st.components.v2.component(
     "explorer_feed_forward",
     html='<div id="root"></div>',
-    css="".join((_FOLDER / f"{name}.css").read_text(encoding="utf-8") for name in ("strips", "feed_forward")),
-    js="".join((_FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("strips", "feed_forward")),
+    css=source("strips.css", "feed_forward.css"),
+    js=source("colours.js", "elements.js", "strips.js", "feed_forward.js"),
 )
 SHOWN = 40  # positions as bars; of a longer text those around the focus
 AROUND = 44  # characters of a context on each side

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
-_FOLDER = Path(__file__).parent
+from explorer.views.components import source
+
 _component = st.components.v2.component(
     "explorer_headmap",
     html='<div id="root"></div>',
-    css=(_FOLDER / "headmap.css").read_text(encoding="utf-8"),
-    js=(_FOLDER / "headmap.js").read_text(encoding="utf-8"),
+    css=source("headmap.css"),
+    js=source("colours.js", "elements.js", "headmap.js"),
 )
 
 

@@ -1,44 +1,22 @@
 // Draws a matrix: cells on a canvas, rings and edges in SVG, words in the DOM. See matrix.py for what arrives.
 
-const LIGHT = {
-  raised: "#FFFFFF", third: "#8D95A0", hair: "#E7E8E6", hatch: "#C9CCD0", negative: "#5D6470",
-  weight: "#F6F3FA #E9E1F3 #D9CBEA #C6B1E0 #B196D4 #9B7BC6 #8460B4 #6D479E #543182 #3A1D61",
-  below: "#DCE7EC #A3C0CF #6E9AB1 #3F7390 #1D4E6B", above: "#F5E3DC #E7B3A4 #D28470 #B4543F #8A2C1B",
-};
-const DARK = {
-  raised: "#20242D", third: "#737B89", hair: "#272B35", hatch: "#3B404C", negative: "#7E8696",
-  weight: "#221E2F #2E2742 #3D3259 #4E3F73 #624E8E #7860A9 #9076C0 #AA91D6 #C7B2EA #E8DCFA",
-  below: "#1D323E #295A72 #3D809F #5FA9CB #8FD0EC", above: "#3E2823 #74392C #A8513D #D97A62 #F5B3A0",
-};
 const MASKED = -(2 ** 31), NOT_A_NUMBER = MASKED + 1, INFINITE = 2 ** 31 - 1;
 const STEPS = 512; // colours in a table
 const OWN = { query: "--st-blue-color", key: "--st-orange-color", value: "--st-green-color" };
-const NS = "http://www.w3.org/2000/svg";
 const mounted = new WeakMap();
-
-const hex = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
-const mix = (one, other, share) => one.map((part, at) => part + (other[at] - part) * share);
-const clamp = (number, least, most) => Math.max(least, Math.min(most, number));
-const fill = (text, parts) => text.replace(/\{(\w+)\}/g, (_, name) => parts[name]);
-
-function ramp(colours, share) {
-  const stops = colours.split(" ").map(hex), at = clamp(share, 0, 0.9999) * (stops.length - 1), first = Math.floor(at);
-  return mix(stops[first], stops[first + 1], at - first);
-}
 
 /** The theme as it is now: roles, and a table of colours for the scale. Zero is paper in a signed scale. */
 function palette(element, scale) {
   const style = getComputedStyle(element), canvas = document.createElement("canvas").getContext("2d");
   const theme = (name) => { canvas.fillStyle = style.getPropertyValue(name).trim(); return canvas.fillStyle; };
-  const paper = hex(theme("--st-background-color"));
-  const set = paper[0] * 0.299 + paper[1] * 0.587 + paper[2] * 0.114 > 128 ? LIGHT : DARK;
+  const ground = hex(theme("--st-background-color"));
+  const set = coloursOn(ground);
   const own = OWN[scale] && hex(theme(OWN[scale]));
   const colour = (z) => {
     if (scale === "weight") return ramp(set.weight, Math.sqrt(Math.max(0, z)));
     if (scale === "mask") return ramp(set.weight, 0.25);
-    if (scale === "id") return paper;
-    if (own) return z < 0 ? mix(paper, hex(set.negative), (-z) ** 0.9 * 0.8) : mix(paper, own, z ** 0.8);
-    return mix(paper, ramp(z < 0 ? set.below : set.above, Math.abs(z)), Math.min(1, Math.abs(z) * 4));
+    if (scale === "id") return ground;
+    return own ? tinted(ground, set, own, z) : diverging(ground, set, z);
   };
   const table = Array.from({ length: 2 * STEPS + 1 }, (_, at) => colour(at / STEPS - 1).map(Math.round));
   return {

@@ -11,7 +11,6 @@ and its exact place; and a window around the chosen cell travels whole, so every
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 import numpy as np
@@ -19,6 +18,7 @@ import streamlit as st
 from torch import Tensor
 
 from explorer.trace import Value
+from explorer.views.components import source
 
 Scale = Literal["weight", "signed", "query", "key", "value", "id", "mask"]
 Mode = Literal["map", "lines"]
@@ -329,12 +329,11 @@ def _ignore() -> None:
     """A component only keeps state that has a callback."""
 
 
-_FOLDER = Path(__file__).parent
-_STYLE = (_FOLDER / "matrix.css").read_text(encoding="utf-8")
+_STYLE = source("matrix.css")
 # Streamlit sends a component's script again with every message whose data changed, but a message that did not
 # change, and is over 10 kB, only by its hash. So script and style live in an element of their own, which never
 # changes, and the picture's script merely waits for it.
-_script = st.components.v2.component("explorer_matrix_script", js=(_FOLDER / "matrix.js").read_text(encoding="utf-8"))
+_script = st.components.v2.component("explorer_matrix_script", js=source("colours.js", "elements.js", "matrix.js"))
 _picture = st.components.v2.component(
     "explorer_matrix",
     js="""export default function (component) {

@@ -75,7 +75,7 @@ function curve(data, root, send, colours, tip) {
     const box = svg.getBoundingClientRect(), at = ((event.clientX - box.left) / box.width) * width;
     const rank = Math.exp(((at - left) / (width - left - right)) * last);
     const point = all.reduce((best, one) => (Math.abs(Math.log(one[0] / rank)) < Math.abs(Math.log(best[0] / rank)) ? one : best));
-    tip(event, filled(words.first, { n: point[0] }), `${fixed(point[1] * 100, 1)} %`);
+    tip(event, fill(words.first, { n: point[0] }), `${fixed(point[1] * 100, 1)} %`);
   };
   svg.onpointerleave = () => tip(null);
   const figure = element("div", "curve");

@@ -2,22 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 from torch import Tensor
 
 from explorer.tokens import Token
+from explorer.views.components import source
 from explorer.views.components.feed_forward import end, rounded
 from explorer.views.components.tokens import chip, percent
 from explorer.words import Words
 
-_FOLDER = Path(__file__).parent
 _component = st.components.v2.component(
     "explorer_prediction",
     html='<div id="root"></div>',
-    css="".join((_FOLDER / f"{name}.css").read_text(encoding="utf-8") for name in ("strips", "prediction")),
-    js="".join((_FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("strips", "prediction")),
+    css=source("strips.css", "prediction.css"),
+    js=source("colours.js", "elements.js", "strips.js", "prediction.js"),
 )
 POINTS = 120  # of the curve of the whole vocabulary
 COLUMNS = 9  # positions of the lens; of a longer text those around the focus

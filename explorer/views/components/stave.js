@@ -1,38 +1,14 @@
 // Draws the whole pass: structure in SVG, cells on a canvas between two layers of it, words in the DOM.
-// What arrives is laid out in stave_layout.py and packed in stave.py. Nothing here knows an architecture.
+// What arrives is laid out by the modules stave_*.py and packed by stave.py. Nothing here knows an architecture.
 
-const LIGHT = {
-  raised: "#FFFFFF", third: "#8D95A0", hair: "#E7E8E6", hatch: "#C9CCD0", negative: "#5D6470",
-  weight: "#F6F3FA #E9E1F3 #D9CBEA #C6B1E0 #B196D4 #9B7BC6 #8460B4 #6D479E #543182 #3A1D61",
-  below: "#DCE7EC #A3C0CF #6E9AB1 #3F7390 #1D4E6B", above: "#F5E3DC #E7B3A4 #D28470 #B4543F #8A2C1B",
-};
-const DARK = {
-  raised: "#20242D", third: "#737B89", hair: "#272B35", hatch: "#3B404C", negative: "#7E8696",
-  weight: "#221E2F #2E2742 #3D3259 #4E3F73 #624E8E #7860A9 #9076C0 #AA91D6 #C7B2EA #E8DCFA",
-  below: "#1D323E #295A72 #3D809F #5FA9CB #8FD0EC", above: "#3E2823 #74392C #A8513D #D97A62 #F5B3A0",
-};
 const OWN = { query: "blue-color", key: "orange-color", value: "green-color", weight: "violet-color" };
 const STEPS = 256; // colours on each side of zero
-const NS = "http://www.w3.org/2000/svg";
 const CELLS = new Set(["strip", "plate", "maps", "thumb"]);
 const NARROW = 700, ROOM = 1000; // widths at which the picture stands upright, and has its legend inside
 const LEAST = 0.92, MOST = 1.3; // how far the picture is scaled so that it fits the window's height
 const PATIENCE = 4000; // milliseconds before a layer is asked for again
 const PACE = 1300, LATER = 0.07; // milliseconds a step when it plays; how pale cells are that are still to come
 const mounted = new WeakMap();
-
-const hex = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
-const mix = (one, other, share) => one.map((part, at) => part + (other[at] - part) * share);
-const clamp = (number, least, most) => Math.max(least, Math.min(most, number));
-const fill = (text, parts) => text.replace(/\{(\w+)\}/g, (_, name) => parts[name] ?? "");
-
-const stops = (colours) => colours.split(" ").map(hex);
-
-/** A colour between those of a ramp. */
-function ramp(colours, share) {
-  const at = clamp(share, 0, 0.9999) * (colours.length - 1), first = Math.floor(at);
-  return mix(colours[first], colours[first + 1], at - first);
-}
 
 const ROLES = ["background-color", "secondary-background-color", "text-color", "gray-text-color", "border-color",
   "violet-color", "gray-color", "yellow-color", "yellow-text-color", "blue-color", "orange-color", "green-color"];
@@ -43,17 +19,15 @@ function palette(element, known) {
   const roles = Object.fromEntries(ROLES.map((name) => { pen.fillStyle = style.getPropertyValue(`--st-${name}`).trim(); return [name, pen.fillStyle]; }));
   const sign = Object.values(roles).join();
   if (known?.sign === sign) return known;
-  const paper = hex(roles["background-color"]);
-  const set = paper[0] * 0.299 + paper[1] * 0.587 + paper[2] * 0.114 > 128 ? LIGHT : DARK;
-  const weight = stops(set.weight), below = stops(set.below), above = stops(set.above), negative = hex(set.negative);
+  const ground = hex(roles["background-color"]), set = coloursOn(ground);
   const colour = {
-    weight: (z) => ramp(weight, Math.sqrt(Math.max(0, z))),
-    mask: () => ramp(weight, 0.25),
-    signed: (z) => mix(paper, ramp(z < 0 ? below : above, Math.abs(z)), Math.min(1, Math.abs(z) * 4)),
+    weight: (z) => ramp(set.weight, Math.sqrt(Math.max(0, z))),
+    mask: () => ramp(set.weight, 0.25),
+    signed: (z) => diverging(ground, set, z),
   };
   for (const mode of ["query", "key", "value"]) {
     const own = hex(roles[OWN[mode]]);
-    colour[mode] = (z) => (z < 0 ? mix(paper, negative, (-z) ** 0.9 * 0.8) : mix(paper, own, z ** 0.8));
+    colour[mode] = (z) => tinted(ground, set, own, z);
   }
   const table = {};
   for (const mode in colour) {

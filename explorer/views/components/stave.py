@@ -1,6 +1,6 @@
 """The component that shows a whole pass in one picture and walks through it, a step at a time.
 
-`view` and `message` turn a trace into what travels, without a browser: where everything stands (see stave_layout),
+`view` and `message` turn a trace into what travels, without a browser: where everything stands (see `stave_layout`),
 what can be seen (neighbours put together into the cells that a picture has room for, as the largest of them, with its
 exact number and place), and the steps: every value in the order of the pass, with its sentence, formula, inputs and
 the focus token's first numbers. `stave` mounts the picture. Hovering, stepping and playing cost no round trip.
@@ -11,7 +11,6 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -19,16 +18,18 @@ import streamlit as st
 
 from explorer import glossary
 from explorer.trace import Trace
+from explorer.views.components import source
 from explorer.views.components import stave_layout as layout
-from explorer.views.components.stave_layout import Chip, Picture, Prediction, View
+from explorer.views.components.stave_double import double
+from explorer.views.components.stave_layout import Chip, Picture, Prediction, View, origin
+from explorer.views.components.stave_single import single
 from explorer.views.components.stave_upright import upright
 from explorer.words import Words
 
 BEST = 5  # predictions shown
 SAMPLED = {"embedding.positions"}  # of neighbours the first is shown, of all else the largest
 SAMPLE = 20_000  # numbers looked at to find where a kind's colours end
-_FOLDER = Path(__file__).parent
-_STYLE = (_FOLDER / "stave.css").read_text(encoding="utf-8")
+_STYLE = source("stave.css")
 
 
 class Token(Protocol):
@@ -240,8 +241,7 @@ class Cells:
         trace, stack = self.view.trace, path.split(".")[0]
         rows = self.window(stack)
         if value.axes[-1] == "key":
-            keys = next(read for read in glossary.inputs(_beside(path, "keys"), trace).values() if read in trace)
-            columns = self.window(keys.split(".")[0])
+            columns = self.window(origin(_beside(path, "keys"), trace).split(".")[0])
             array = value.tensor[..., rows, columns].float().numpy()
             allowed = trace[_beside(path, "allowed")].tensor[rows, columns].numpy()
             cells = np.where(allowed, 1 + np.rint(254 * np.sqrt(array)), 0)
@@ -276,8 +276,7 @@ def first_numbers(pass_view: View, path: str, count: int = 3) -> tuple[str, list
     tensor = value.tensor[0] if value.axes[0] == "head" else value.tensor
     own = path.split(".")[0] if path.split(".")[0] in pass_view.tokens else list(pass_view.tokens)[-1]
     if value.axes[-2:-1] == ("key",):
-        reads = (read for read in glossary.inputs(path, pass_view.trace).values() if read in pass_view.trace)
-        own = next(reads).split(".")[0]
+        own = origin(path, pass_view.trace).split(".")[0]
     row = tensor[pass_view.focus[own]].reshape(-1)[:count].tolist()
     return own, [None if number == float("-inf") else round(float(number), 6) for number in row]
 
@@ -342,10 +341,16 @@ UI = (
 )  # fmt: skip
 
 
+def wide(pass_view: View) -> Picture:
+    """The picture for a screen with room: one stave, or two with the detours between them."""
+    found = layout.stacks(pass_view.trace)
+    return double(pass_view, *found) if len(found) > 1 else single(pass_view, *found)
+
+
 def message(pass_view: View, step: str | None = None) -> bytes:
     """What travels for a view: the length of a header, the header (JSON, deflated, to a multiple of 4), the cells."""
     language = pass_view.words.language
-    pictures = {"wide": layout.wide(pass_view), "upright": upright(pass_view)}
+    pictures = {"wide": wide(pass_view), "upright": upright(pass_view)}
     shown = [item for picture in pictures.values() for item in picture.items if item["kind"] in SHOWN]
     kinds = {kind(item["p"]) for item in shown if item.get("mode") not in ("weight", "mask", "id")}
     limit = limits(pass_view.trace, kinds | {"stream"})
@@ -359,7 +364,7 @@ def message(pass_view: View, step: str | None = None) -> bytes:
         "cells": cells.table,
         "steps": walk,
         "texts": texts,
-        "words": {name: _said(pass_view.words, name) for name in UI},
+        "words": {name: pass_view.words(f"stave.{name}") for name in UI},  # their places are filled in the browser
         "tokens": {
             stack: {
                 "start": cells.window(stack).start,
@@ -387,11 +392,6 @@ def message(pass_view: View, step: str | None = None) -> bytes:
 SHOWN = ("strip", "plate", "maps", "thumb")
 
 
-def _said(words: Words, name: str) -> str:
-    """A label with its places left open, for the browser to fill."""
-    return words(f"stave.{name}")
-
-
 def described(picture: Picture) -> dict:
     """A picture, its places rounded to a tenth of a pixel."""
     return {
@@ -414,7 +414,7 @@ def _short(value):
 
 # Streamlit sends a component's script again with every message whose data changed, but a message that did not
 # change, and is over 10 kB, only by its hash. So the script lives in an element of its own (see matrix.py).
-_script = st.components.v2.component("explorer_stave_script", js=(_FOLDER / "stave.js").read_text(encoding="utf-8"))
+_script = st.components.v2.component("explorer_stave_script", js=source("colours.js", "elements.js", "stave.js"))
 _picture = st.components.v2.component(
     "explorer_stave",
     js="""export default function (component) {

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from explorer import glossary
 from explorer.views.components.stave_layout import (
     UPRIGHT_WIDTH,
     Lines,
@@ -10,11 +9,13 @@ from explorer.views.components.stave_layout import (
     Stack,
     Sublayer,
     View,
+    best,
     chain_arrow,
     lines,
     look,
+    origin,
     path_from,
-    percent,
+    pills,
     shortened,
     stacks,
     text_width,
@@ -30,11 +31,11 @@ def upright(view: View) -> Picture:
     y = 8.0
     found = stacks(view.trace)
     for stack in found:
-        y = _upright_stack(picture, stack, found, rail, x, w, y)
+        y = _stack(picture, stack, found, rail, x, w, y)
     return picture
 
 
-def _upright_stack(picture: Picture, stack: Stack, found: list[Stack], rail, x, w, y) -> float:
+def _stack(picture: Picture, stack: Stack, found: list[Stack], rail, x, w, y) -> float:
     view, trace = picture.view, picture.view.trace
     at = lines(view, stack, 17, 0)
     top = y + 8
@@ -98,7 +99,7 @@ def _upright_stack(picture: Picture, stack: Stack, found: list[Stack], rail, x, 
 
     for number, layer in enumerate(stack.layers):
         if number != view.layer:
-            y = _upright_compact(picture, stack, number, x, w, y, add) + 18
+            y = _compact(picture, stack, number, x, w, y, add) + 18
             continue
         for sublayer in layer:
             ground = picture.add("ground", x=x - 12, y=y, w=w + 18, h=10)
@@ -115,14 +116,14 @@ def _upright_stack(picture: Picture, stack: Stack, found: list[Stack], rail, x, 
             y += 26
             take(sublayer, y + 9)
             if sublayer.before:
-                y = _upright_norm(picture, sublayer.before, stack, x, w, y)
+                y = _norm(picture, sublayer.before, stack, x, w, y)
             else:
                 picture.text(x, y + 13, picture.word("reads"), 12, tone="second", p=sublayer.body[0])
                 y += 26
             y = (
-                _upright_attention(picture, at, sublayer, found, x, w, y)
+                _attention(picture, at, sublayer, found, x, w, y)
                 if sublayer.attends
-                else _upright_chain(picture, at, sublayer, x, w, y)
+                else _chain(picture, at, sublayer, x, w, y)
             )
             add(sublayer.sum, y - high / 2 - 14)
             heading(picture.word("after_sum"), shape, sublayer.sum)
@@ -130,16 +131,16 @@ def _upright_stack(picture: Picture, stack: Stack, found: list[Stack], rail, x, 
             y += high + 14
             if sublayer.after:
                 picture.add("norm", x=rail - 20, y=y + 2, w=46, h=18, text=picture.word("norm"), p=sublayer.after[-1])
-                y = _upright_norm(picture, sublayer.after, stack, x, w, y, capsule=False)
+                y = _norm(picture, sublayer.after, stack, x, w, y, capsule=False)
             ground["h"] = y - start
             y += 18
     if stack.norm:
         picture.add("norm", x=rail - 20, y=y + 2, w=46, h=18, text=picture.word("norm"), p=stack.norm[-1])
-        y = _upright_norm(picture, stack.norm, stack, x, w, y, capsule=False) + 14
+        y = _norm(picture, stack.norm, stack, x, w, y, capsule=False) + 14
     end = y
     if stack is found[-1]:
         end = y + 14
-        y = _upright_prediction(picture, stack, x, w, y)
+        y = _prediction(picture, stack, x, w, y)
     thread = {
         "kind": "thread",
         "d": path_from((rail, top), (rail, end), (x - 8, end), radius=10)
@@ -157,7 +158,7 @@ def _upright_stack(picture: Picture, stack: Stack, found: list[Stack], rail, x, 
     return y + 26
 
 
-def _upright_norm(picture: Picture, norm, stack: Stack, x, w, y, capsule=True) -> float:
+def _norm(picture: Picture, norm, stack: Stack, x, w, y, capsule=True) -> float:
     left = x + 66 if capsule else x
     if capsule:
         picture.add("norm", x=x, y=y, w=58, h=18, text=picture.word("norm"), p=norm[-1])
@@ -171,12 +172,11 @@ def _upright_norm(picture: Picture, norm, stack: Stack, x, w, y, capsule=True) -
     return y + 54
 
 
-def _upright_attention(picture: Picture, at: Lines, sublayer: Sublayer, found, x, w, y) -> float:
+def _attention(picture: Picture, at: Lines, sublayer: Sublayer, found, x, w, y) -> float:
     view, trace, name, stack = picture.view, picture.view.trace, sublayer.name, at.stack.name
     high = min(max(7 * at.count, 62), 110)
     width = (w - 24) / 3
-    origin = next(path for path in glossary.inputs(f"{name}.keys", trace).values() if path in trace)
-    source = next(s.name for s in found if origin.startswith(f"{s.name}."))
+    source = origin(f"{name}.keys", trace).split(".")[0]
     if source != stack:
         picture.text(x, y + 8, picture.word("from_memory"), 12, tone="second", p=f"{name}.keys")
         y += 20
@@ -188,28 +188,10 @@ def _upright_attention(picture: Picture, at: Lines, sublayer: Sublayer, found, x
         picture.plate(left, y + 21, width, high, path, stack if letter == "Q" else source, bar=True)
     y += high + 38
     size = (w - 3 * 18) / 4
-    labels = [
-        [("Q", "iq"), ("K", "ik"), ("⊤", "r")],
-        ["÷ √", ("d", "i"), ("k", "is")],
-        [picture.word("mask")],
-        [picture.word("masked")],
-    ]
-    for i, value in enumerate(("raw_scores", "scores", "allowed", "masked_scores")):
+    for i, (value, label) in enumerate(picture.scores):
         path, left = f"{name}.{value}", x + i * (size + 18)
-        picture.text(left, y + 10, labels[i], 12, tone="second", p=path)
-        picture.add(
-            "maps",
-            x=left,
-            y=y + 16,
-            w=size,
-            h=size,
-            p=path,
-            mode=picture.mode(path),
-            stack=stack,
-            hit=True,
-            across=0,
-            columns=source,
-        )
+        picture.text(left, y + 10, label, 12, tone="second", p=path)
+        picture.maps(left, y + 16, size, size, path, stack, columns=source)
         if i:
             picture.arrow(chain_arrow(y + 16 + size / 2, left - 15, left - 4), path)
     y += size + 32
@@ -223,23 +205,9 @@ def _upright_attention(picture: Picture, at: Lines, sublayer: Sublayer, found, x
     cell = min((w - (across - 1) * 14) / across / keys, 22)
     down = -(-heads // across)
     tall = down * cell * at.count + (down - 1) * 14
-    picture.add(
-        "maps",
-        x=x,
-        y=y,
-        w=across * keys * cell + (across - 1) * 14,
-        h=tall,
-        p=path,
-        mode="weight",
-        stack=stack,
-        hit=True,
-        across=across,
-        cell=cell,
-        gap=14,
-        named=True,
-        focus=True,
-        columns=source,
-    )
+    wide = across * keys * cell + (across - 1) * 14
+    shape = {"across": across, "cell": cell, "gap": 14}
+    picture.maps(x, y, wide, tall, path, stack, **shape, named=True, focus=True, columns=source)
     y += tall + 14
     flat = min(max(4 * at.count, 40), 80)
     for value, word in (("heads", "heads"), ("concat", "concat"), ("output", "output")):
@@ -250,17 +218,17 @@ def _upright_attention(picture: Picture, at: Lines, sublayer: Sublayer, found, x
     return y
 
 
-def _upright_chain(picture: Picture, at: Lines, sublayer: Sublayer, x, w, y) -> float:
+def _chain(picture: Picture, at: Lines, sublayer: Sublayer, x, w, y) -> float:
     flat = min(max(4 * at.count, 40), 80)
-    activation = {"gelu": "GELU", "relu": "ReLU"}[picture.view.trace.config.activation]
-    for path, label in zip(sublayer.body, (picture.word("hidden"), activation, picture.word("output")), strict=True):
+    labels = (picture.word("hidden"), picture.activation, picture.word("output"))
+    for path, label in zip(sublayer.body, labels, strict=True):
         picture.text(x, y + 10, label, 12, tone="second", p=path)
         picture.plate(x, y + 17, w, flat, path, at.stack.name)
         y += flat + 31
     return y
 
 
-def _upright_compact(picture: Picture, stack: Stack, number: int, x, w, y, add: Callable) -> float:
+def _compact(picture: Picture, stack: Stack, number: int, x, w, y, add: Callable) -> float:
     layer = stack.layers[number]
     attending = [sublayer for sublayer in layer if sublayer.attends]
     rows = []
@@ -313,7 +281,7 @@ def _upright_compact(picture: Picture, stack: Stack, number: int, x, w, y, add: 
     return y + height
 
 
-def _upright_prediction(picture: Picture, stack: Stack, x, w, y) -> float:
+def _prediction(picture: Picture, stack: Stack, x, w, y) -> float:
     at = lines(picture.view, stack, 17, 0)
     shown = picture.view.prediction
     if shown.claim == "none":
@@ -327,49 +295,7 @@ def _upright_prediction(picture: Picture, stack: Stack, x, w, y) -> float:
         text = " ".join(part for part in (before.strip(), shortened(chip.text, 90), after.strip()) if part)
         picture.text(x, y + 18, text, 13, strong=True, p="logits")
         y += 20
-    table = glossary.inputs("logits", picture.view.trace)
-    table = next(path for path in table.values() if path in picture.view.trace.parameters)
-    picture.add(
-        "pill",
-        x=x,
-        y=y + 12,
-        w=50,
-        h=24,
-        parts=[("x", "i"), (" E", "i"), ("⊤", "r")],
-        p="logits",
-        parameter=table,
-        hit=True,
-    )
-    picture.add("pill", x=x + 62, y=y + 12, w=66, h=24, parts=["softmax"], p="probabilities", hit=True)
+    pills(picture, (x, 50), (x + 62, 66), y + 12)
     picture.arrow(f"M{x + 50:g} {y + 24:g}H{x + 60:g}", "probabilities", head=False)
     y += 50
-    wide = w - 76 - 50
-    scale = wide / max(0.45, max((share for _, share, _ in shown.best), default=1))
-    for i, (chip, share, logit) in enumerate(shown.best):
-        picture.add("chip", x=x, y=y, w=66, h=22, text=shortened(chip.text, 54), **look(chip), p="probabilities")
-        picture.add(
-            "bar",
-            x=x + 76,
-            y=y + 5,
-            w=max(1, share * scale),
-            h=12,
-            best=i == 0,
-            p="probabilities",
-            position=shown.position,
-            id=chip.id,
-            share=share,
-            logit=logit,
-            hit=True,
-            stack=stack.name,
-        )
-        picture.text(
-            x + 76 + share * scale + 6,
-            y + 15,
-            percent(share),
-            12,
-            tone=None if i == 0 else "second",
-            strong=i == 0,
-            p="probabilities",
-        )
-        y += 28
-    return y
+    return best(picture, stack, x, y, w - 50, (66, 22), 28)

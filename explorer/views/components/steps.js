@@ -1,33 +1,12 @@
 // Draws the steps of one attention head: strips of cells on a canvas, rings in SVG, words and chips in the DOM.
 // See steps.py for what arrives. Every word from the text goes in as textContent.
 
-const LIGHT = {
-  raised: "#FFFFFF", third: "#8D95A0", hair: "#E7E8E6", hatch: "#C9CCD0", negative: "#5D6470",
-  weight: "#F6F3FA #E9E1F3 #D9CBEA #C6B1E0 #B196D4 #9B7BC6 #8460B4 #6D479E #543182 #3A1D61",
-  below: "#DCE7EC #A3C0CF #6E9AB1 #3F7390 #1D4E6B", above: "#F5E3DC #E7B3A4 #D28470 #B4543F #8A2C1B",
-};
-const DARK = {
-  raised: "#20242D", third: "#737B89", hair: "#272B35", hatch: "#3B404C", negative: "#7E8696",
-  weight: "#221E2F #2E2742 #3D3259 #4E3F73 #624E8E #7860A9 #9076C0 #AA91D6 #C7B2EA #E8DCFA",
-  below: "#1D323E #295A72 #3D809F #5FA9CB #8FD0EC", above: "#3E2823 #74392C #A8513D #D97A62 #F5B3A0",
-};
-const NS = "http://www.w3.org/2000/svg";
 const WIDTH = 1052, STRIP = 128, READ = 64; // px: the table, a strip of a head's width, a strip of the stream
 const AT = { read: 80, keys: 162, product: 314, raw_scores: 496, scores: 556, masked_scores: 616, weights: 636, bar: 660, values: 770, weighed: 922 };
 const BAR = 62, QUERY = 48, FIRST = 86;
 const WALK = ["token", "read", "keys", "product", "raw_scores", "scores", "masked_scores", "weights", "values", "weighed"];
 const NUMBERS = ["raw_scores", "scores", "masked_scores", "weights"];
 const mounted = new WeakMap();
-
-const hex = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
-const mix = (one, other, share) => one.map((part, at) => part + (other[at] - part) * share);
-const clamp = (number, least, most) => Math.max(least, Math.min(most, number));
-const fill = (text, parts) => text.replace(/\{(\w+)\}/g, (_, name) => parts[name]);
-
-function ramp(colours, share) {
-  const stops = colours.split(" ").map(hex), at = clamp(share, 0, 0.9999) * (stops.length - 1), first = Math.floor(at);
-  return mix(stops[first], stops[first + 1], at - first);
-}
 
 function written(number, digits) {
   if (number === -Infinity) return "−∞";
@@ -113,21 +92,19 @@ class Steps {
   palette() {
     const style = getComputedStyle(this.root), pen = document.createElement("canvas").getContext("2d");
     const theme = (name) => { pen.fillStyle = style.getPropertyValue(name).trim(); return pen.fillStyle; };
-    const paper = hex(theme("--st-background-color"));
-    const set = paper[0] * 0.299 + paper[1] * 0.587 + paper[2] * 0.114 > 128 ? LIGHT : DARK;
+    const ground = hex(theme("--st-background-color")), set = coloursOn(ground);
     const own = { queries: "--st-blue-color", keys: "--st-orange-color", values: "--st-green-color" };
     own.weighed = own.output = own.values;
     for (const name of ["raised", "third", "hair"]) this.root.style.setProperty(`--${name}`, set[name]);
-    this.theme = { ...set, paper, ink: theme("--st-text-color"), second: theme("--st-gray-text-color"), line: theme("--st-border-color"),
+    this.theme = { ...set, ground, ink: theme("--st-text-color"), second: theme("--st-gray-text-color"), line: theme("--st-border-color"),
       accent: theme("--st-violet-color"), soft: theme("--st-violet-background-color"), query: theme("--st-blue-color"), value: theme("--st-green-color") };
     for (const name in own) own[name] = hex(theme(own[name]));
     this.own = own;
   }
 
   colour(name, number) {
-    const z = clamp(number / this.o.limits[name], -1, 1), { paper, negative, below, above } = this.theme, own = this.own[name];
-    const made = own ? (z < 0 ? mix(paper, hex(negative), (-z) ** 0.9 * 0.8) : mix(paper, own, z ** 0.8))
-      : mix(paper, ramp(z < 0 ? below : above, Math.abs(z)), Math.min(1, Math.abs(z) * 4));
+    const z = clamp(number / this.o.limits[name], -1, 1), set = this.theme, own = this.own[name];
+    const made = own ? tinted(set.ground, set, own, z) : diverging(set.ground, set, z);
     return `rgb(${made.map(Math.round)})`;
   }
 

@@ -8,7 +8,6 @@ numbers and rounds once, as the model's own arithmetic does.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
@@ -16,6 +15,7 @@ from torch import Tensor
 
 from explorer import glossary
 from explorer.trace import Trace
+from explorer.views.components import source
 from explorer.views.components.tokens import chip
 
 Index = tuple[int, ...]
@@ -134,12 +134,11 @@ def message(found: Table, about: dict) -> bytes:
     return len(text).to_bytes(4, "little") + text + b"".join(part.tobytes() for part in parts.values())
 
 
-_FOLDER = Path(__file__).parent
 _component = st.components.v2.component(
     "explorer_steps",
     html='<div id="root"></div>',
-    css=(_FOLDER / "steps.css").read_text(encoding="utf-8"),
-    js=(_FOLDER / "steps.js").read_text(encoding="utf-8"),
+    css=source("steps.css"),
+    js=source("colours.js", "elements.js", "steps.js"),
 )
 
 

@@ -1,18 +1,4 @@
-// Chips in a row, or in front of bars. Everything that a person typed is set as text, never as markup.
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-function chip(token, tag) {
-  const made = element(tag, `chip ${token.kind}`);
-  if (token.spaces) made.append(element("span", "space", "·".repeat(token.spaces)));
-  made.append(element("span", "", token.text));
-  made.title = token.bytes ? `${token.id} · ${token.bytes}` : `${token.id}`;
-  return made;
-}
+// Chips in a row, or in front of bars.
 
 function strip(data, root, pick) {
   const row = element("div", "strip");
@@ -73,15 +59,9 @@ function bars(data, root) {
   root.replaceChildren(list);
 }
 
-function dark(root) {
-  const colour = getComputedStyle(root).getPropertyValue("--st-background-color").trim();
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-  return 0.299 * r + 0.587 * g + 0.114 * b < 128;
-}
-
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector("#root");
-  root.classList.toggle("dark", dark(root));
+  markDark(root);
   if (data.bars) bars(data, root);
   else strip(data, root, (position) => setTriggerValue("pick", position));
 }

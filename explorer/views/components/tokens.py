@@ -5,18 +5,17 @@ What a person typed is data: the script only ever sets it as text.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
 from explorer.tokens import Token, groups
+from explorer.views.components import source
 
-_FOLDER = Path(__file__).parent
 _component = st.components.v2.component(
     "explorer_tokens",
     html='<div id="root"></div>',
-    css=(_FOLDER / "tokens.css").read_text(encoding="utf-8"),
-    js=(_FOLDER / "tokens.js").read_text(encoding="utf-8"),
+    css=source("tokens.css"),
+    js=source("colours.js", "elements.js", "tokens.js"),
 )
 
 

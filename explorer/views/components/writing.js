@@ -1,18 +1,9 @@
 // The candidates for one place of a text, or the tree of a beam search. See writing.py.
-const NS = "http://www.w3.org/2000/svg";
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-function chip(token, tag, more = "") {
-  const made = element(tag, `chip ${token.kind} ${more}`);
-  if (token.spaces) made.append(element("span", "space", "·".repeat(token.spaces)));
-  made.append(element("span", "", token.text));
-  made.title = `${"·".repeat(token.spaces)}${token.text}\n${token.id}${token.bytes ? ` · ${token.bytes}` : ""}`;
+/** A chip whose tooltip begins with its text, since a narrow one may be cut. */
+function named(token, tag, more) {
+  const made = chip(token, tag, more);
+  made.title = `${"·".repeat(token.spaces)}${token.text}\n${made.title}`;
   return made;
 }
 
@@ -28,7 +19,7 @@ function candidates(data, root, pick) {
   };
   const rows = data.rows.map((row) => {
     const line = element("tr", row.written ? "now" : ""), name = element("td");
-    const button = chip(row.chip, "button", row.written ? "written" : "");
+    const button = named(row.chip, "button", row.written ? "written" : "");
     button.type = "button";
     button.title += `\n${row.written ? words.written : words.pick}`;
     button.setAttribute("aria-pressed", String(row.written));
@@ -78,7 +69,7 @@ function tree(data, root) {
   root.replaceChildren(frame);
   const kind = (node) => (node.best ? "best" : node.kept ? "" : "over"), ends = new Map();
   for (const node of data.nodes) {
-    const [x, y] = place(node), made = chip(node.chip, "span", kind(node));
+    const [x, y] = place(node), made = named(node.chip, "span", kind(node));
     made.style.left = `${x}px`;
     made.style.top = `${y}px`;
     made.title += `\n${node.said}\n${data.words.mean} ${node.mean}${node.kept ? "" : `\n${data.words.passed}`}`;
@@ -99,15 +90,9 @@ function tree(data, root) {
   board.style.height = `${low}px`;
 }
 
-function dark(root) {
-  const colour = getComputedStyle(root).getPropertyValue("--st-background-color").trim();
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-  return 0.299 * r + 0.587 * g + 0.114 * b < 128;
-}
-
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector("#root");
-  root.classList.toggle("dark", dark(root));
+  markDark(root);
   if (data.kind === "tree") tree(data, root);
   else candidates(data, root, (id) => setTriggerValue("pick", id));
 }

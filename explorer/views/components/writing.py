@@ -5,20 +5,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
 from explorer.tokens import Token
+from explorer.views.components import source
 from explorer.views.components.tokens import chip, percent
 from explorer.words import Words
 
-_FOLDER = Path(__file__).parent
 _component = st.components.v2.component(
     "explorer_writing",
     html='<div id="root"></div>',
-    css=(_FOLDER / "writing.css").read_text(encoding="utf-8"),
-    js=(_FOLDER / "writing.js").read_text(encoding="utf-8"),
+    css=source("writing.css"),
+    js=source("colours.js", "elements.js", "writing.js"),
 )
 
 

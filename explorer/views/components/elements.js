@@ -1,0 +1,21 @@
+// Elements, chips, and words with places to fill. It is put in front of the scripts that use it.
+// Everything that a person typed is set as text, never as markup.
+const NS = "http://www.w3.org/2000/svg";
+const fill = (text, parts) => text.replace(/\{(\w+)\}/g, (_, name) => parts[name] ?? "");
+
+function element(tag, className, text) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+/** A token with its spaces paler; its tooltip has the id and the bytes. */
+function chip(token, tag = "span", more = "") {
+  const made = element(tag, `chip ${token.kind} ${more}`.trim());
+  if (token.spaces) made.append(element("span", "space", "·".repeat(token.spaces)));
+  made.append(element("span", "", token.text));
+  made.title = token.bytes ? `${token.id} · ${token.bytes}` : `${token.id}`;
+  return made;
+}
+
