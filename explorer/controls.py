@@ -277,7 +277,8 @@ def examples() -> None:
 def pick_option(name: str, offered: Sequence[str], written: Callable[[str], str], usual: str, label: str = "") -> str:
     """A segmented control for a page's option (see `option`), which it returns."""
     key = f"option {name}"
-    _show(key, option(name, usual, offered))
+    # Always set: a page that labels the same option in its own words draws another widget, which begins with nothing.
+    st.session_state[key] = option(name, usual, offered)
     st.segmented_control(
         label or name,
         offered,
@@ -415,9 +416,8 @@ def badge(words: Words) -> None:
     view: View | None = st.session_state.view
     if view is None:
         return
-    ids = [tuple(read.tolist()) if read is not None else () for read in (view.run.source, view.run.target)]
     with st.spinner(words("checking")):
-        proof = passes.proof(view.choices.model, *ids)
+        proof = passes.proof(view.choices.model, *view.run.ids)
     figure = f"{proof.error:.1e}".replace("e-0", "e−").replace("e-", "e−")
     said = words("checked" if proof.ok else "unchecked", error=figure)
     with st.popover(said, type="tertiary"):
@@ -454,9 +454,20 @@ def current() -> View:
         with st.spinner(said("working")):
             st.session_state.view = _view(said)
     except checkpoints.CheckpointError as error:
-        reason = verbatim(str(error))
-        raise Nothing(lambda words: st.error(words("broken", reason=reason))) from error
+        found = error
+        raise Nothing(lambda words: broken(found)) from error
     return st.session_state.view
+
+
+def broken(error: checkpoints.CheckpointError) -> None:
+    """Say which file is missing or altered, and that the other models keep working where they do."""
+    reason = verbatim(str(error))
+    try:
+        passes.tokenizer()  # without it no model can read
+        others = len(models()) > 1
+    except checkpoints.CheckpointError:
+        others = False
+    st.error(words()("broken", reason=reason) if others else reason)
 
 
 def _view(words: Words) -> View:

@@ -47,6 +47,12 @@ class Pass:
     def config(self) -> Config:
         return self.model.config
 
+    @property
+    def ids(self) -> tuple[Ids, Ids]:
+        """What it read, source and target, as it is found again: an empty tuple for a stack that the model lacks."""
+        source, target = (() if ids is None else tuple(ids.tolist()) for ids in (self.source, self.target))
+        return source, target
+
     def value(self, path: str) -> "Value":
         """A recorded value or a parameter, with the names of its axes."""
         from explorer.trace import Value
@@ -217,7 +223,10 @@ def padded(name: str, source: Ids, target: Ids, path: str) -> "list[Padded]":
 
 @st.cache_resource(show_spinner=False, max_entries=12)
 def gradients(_config: Config, architecture: str, heads: int) -> "list[Gradient]":
-    """The gradients of fresh models in both norm orders, on some of the bundled sentences (see analysis.norms)."""
+    """The gradients of fresh models in both norm orders, on some of the bundled sentences (see analysis.norms).
+
+    The same whichever norm order the configuration has, so it is found again by architecture and heads alone.
+    """
     import torch
 
     from explorer.analysis import memory, norms

@@ -73,7 +73,7 @@ with right:
     gate = controls.pick_option(
         "gate", ACTIVATIONS, lambda name: words(f"ff.gate_used.{name}"), config.activation, words("ff.gate_used")
     )
-ids = [tuple(read.tolist()) if read is not None else () for read in (view.run.source, view.run.target)]
+ids = view.run.ids
 other_gate = "" if gate == config.activation else ";".join(f"{gate}:{name[0]}" for name in config.stacks)
 run = passes.edited(view.choices.model, *ids, other_gate) if other_gate else view.run
 trace = run.trace

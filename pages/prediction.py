@@ -4,6 +4,7 @@ import streamlit as st
 
 from explorer import controls, glossary, passes
 from explorer.analysis import attribution, lens, reach, sampling
+from explorer.analysis.generation import Settings
 from explorer.analysis.predictions import followed, loss, prediction
 from explorer.analysis.stream import parameter
 from explorer.config import MASK, SPECIAL_TOKENS
@@ -16,6 +17,7 @@ from explorer.words import strong
 
 MANY = 60  # tokens in a row before the row gets a window of its own
 LISTED = 10  # tokens of the vocabulary in the picture
+LONGEST = 4  # bytes of a character, and so tokens that share one
 TURNS = 24  # tokens of an encoder's text that are masked in turn
 TEMPERATURES = [f"{tenth / 10:.1f}" for tenth in range(1, 21)]
 SHARES = [f"{hundredth / 100:.2f}" for hundredth in range(5, 101, 5)]
@@ -39,7 +41,7 @@ view = controls.current()
 trace, config, stack, place = view.trace, view.config, view.stack, view.focus
 tokens = view.tokens[stack]
 masking = config.architecture == "encoder"
-ids = [tuple(read.tolist()) if read is not None else () for read in (view.run.source, view.run.target)]
+ids = view.run.ids
 
 
 def bold(id: int) -> str:
@@ -196,7 +198,10 @@ def go_on(drawn: sampling.Sampling) -> None:
     """Write a token and read the longer text again."""
 
     def write(id: int) -> None:
-        controls.choose(text=passes.tokenizer().decode([*ids[1], id]))
+        written, read = [*ids[1], id], passes.tokenizer()
+        while read.unfinished(written) and len(written) < len(ids[1]) + LONGEST:  # the likeliest finish a character
+            written.append(passes.step(view.choices.model, (), tuple(written), Settings(0.0)).chosen.id)
+        controls.choose(text=read.decode(written))
 
     with st.container(horizontal=True):
         likeliest = int(drawn.order[0])

@@ -1,13 +1,12 @@
 """What a sublayer adds to the stream, what a norm does to its numbers, and where the norm sits."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from explorer import controls, glossary, passes
 from explorer.analysis import norms
 from explorer.analysis.limits import limit
 from explorer.analysis.stream import read_by, sublayers
+from explorer.checkpoints import CheckpointError
 from explorer.config import NORMS
 from explorer.trace import Value
 from explorer.views import residuals, terms
@@ -31,7 +30,7 @@ ready = "source" if controls.choices().architecture == "encoder-decoder" else wo
 controls.look_for([(text, prose[f"look {i}"]) for i, text in enumerate(READY[ready], 1)])
 view = controls.current()
 config = view.config
-read = [tuple(ids.tolist()) if ids is not None else () for ids in (view.run.source, view.run.target)]
+read = view.run.ids
 
 # Which text, which sublayer, which token
 
@@ -72,7 +71,14 @@ with st.container(height=168 if len(tokens) > MANY else "content", border=False)
 # The same sublayer of the same text in both norm orders, each with its own trained model
 
 names = {norm: f"{config.architecture}-{norm}-{config.heads}" for norm in NORMS}
-passed = {norm: passes.run(name, *read).trace for norm, name in names.items() if name in controls.models()}
+passed = {config.norm: view.trace}
+for norm, name in names.items():
+    if norm not in passed and name in controls.models():
+        try:
+            passed[norm] = passes.run(name, *read).trace
+        except CheckpointError as error:  # the model at hand is shown without the other beside it
+            controls.broken(error)
+passed = {norm: passed[norm] for norm in NORMS if norm in passed}
 sub = {
     norm: next(one for one in sublayers(trace, stack) if (one.layer, one.kind) == (view.layer, kind))
     for norm, trace in passed.items()
@@ -229,7 +235,7 @@ with drawn:
     with st.spinner(words("residuals.measuring")):
         fresh = [
             one
-            for one in passes.gradients(replace(config, norm="pre"), config.architecture, config.heads)
+            for one in passes.gradients(config, config.architecture, config.heads)
             if (one.stack, one.kind) == (stack, kind)
         ]
     st.markdown(words("residuals.start.of", part=words(f"part.{kind}")))
