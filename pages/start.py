@@ -48,7 +48,11 @@ with left:
     if len(view.tokens) > 1 and any("가" <= character <= "힣" for character in view.choices.text):
         st.markdown(f":gray[{words('start.english')}]")
     read = view.choices.text[: controls.MAX_CHARACTERS].replace(MASK_TEXT, " ")
-    strange = checkpoints.unseen(read, view.config.architecture)
+    try:
+        strange = checkpoints.unseen(read, view.config.architecture)
+    except checkpoints.CheckpointError as error:  # all else on the page can do without the list of words
+        strange = []
+        controls.broken(error)
     if strange:
         quoted = ", ".join(f"“{verbatim(word[:24])}”" for word in strange[:4])
         st.markdown(f":gray[{words('start.unseen', quoted=quoted, n=len(strange))}]")

@@ -62,8 +62,9 @@ def test_an_altered_weights_file_is_refused(folder):
         checkpoints.load("decoder-pre-4", folder)
 
 
-def test_a_card_that_is_not_json_is_refused(folder):
-    (folder / "decoder-pre-4.json").write_text("{", encoding="utf-8")
+@pytest.mark.parametrize("text", ["{", "", "[]", "{}", '{"config": {"heads": "4"}, "sha256": ""}', '{"config": {}}'])
+def test_a_card_that_describes_no_model_is_refused(folder, text):
+    (folder / "decoder-pre-4.json").write_text(text, encoding="utf-8")
     with pytest.raises(checkpoints.CheckpointError, match="cannot be read"):
         checkpoints.load("decoder-pre-4", folder)
 
@@ -75,6 +76,26 @@ def test_weights_of_another_shape_than_the_card_says_are_refused(folder):
     path.write_text(json.dumps(card), encoding="utf-8")
     with pytest.raises(checkpoints.CheckpointError, match="does not fit its card's configuration"):
         checkpoints.load("decoder-pre-4", folder)
+
+
+def test_weights_of_another_width_than_the_card_says_are_refused(folder):
+    path = folder / "decoder-pre-4.json"
+    card = json.loads(path.read_text(encoding="utf-8"))
+    card["config"]["d_ff"] = 256
+    path.write_text(json.dumps(card), encoding="utf-8")
+    with pytest.raises(checkpoints.CheckpointError, match=r"does not fit its card's configuration \(.*w_1"):
+        checkpoints.load("decoder-pre-4", folder)
+
+
+def test_the_card_of_another_model_is_refused(folder):
+    (folder / "decoder-pre-4.json").rename(folder / "decoder-post-4.json")
+    with pytest.raises(checkpoints.CheckpointError, match=r"decoder-post-4\.json is the card of another model"):
+        checkpoints.load("decoder-post-4", folder)
+
+
+def test_other_files_of_the_folder_are_no_models(folder):
+    (folder / "my-own-notes.json").write_text("{}", encoding="utf-8")
+    assert checkpoints.available(folder) == ["decoder-pre-4"]
 
 
 def test_weights_are_what_was_saved(tmp_path):

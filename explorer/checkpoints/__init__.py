@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer.config import Config
+from explorer.config import ARCHITECTURES, NORMS, Config
 
 if TYPE_CHECKING:
     from explorer.transformer import Transformer  # imported where it is used: cards are read before torch is there
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 TOKENIZER = FOLDER / "tokenizer.json"
 SEEN = FOLDER / "seen.tsv"  # words of the training text, and how often each kind of model read them
+NAME = re.compile(rf"({'|'.join(ARCHITECTURES)})-({'|'.join(NORMS)})-\d+")
 WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
@@ -29,18 +30,22 @@ class CheckpointError(RuntimeError):
 
 def available(folder: Path = FOLDER) -> list[str]:
     """The names of the models that have a card here, such as `decoder-pre-4`."""
-    return sorted(path.stem for path in folder.glob("*-*.json"))
+    return sorted(path.stem for path in folder.glob("*-*.json") if NAME.fullmatch(path.stem))
 
 
 def card(name: str, folder: Path = FOLDER) -> dict:
-    """What is known about a model. Raises CheckpointError when the card cannot be read."""
+    """What is known about a model. Raises CheckpointError when the card cannot be read, or is that of another."""
     path = folder / f"{name}.json"
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
+        config, _ = Config(**found["config"]), found["sha256"]
     except FileNotFoundError:
         raise CheckpointError(broken(path, "is missing")) from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (ValueError, TypeError, KeyError):  # no JSON, no table, or one that describes no model
         raise CheckpointError(broken(path, "cannot be read")) from None
+    if config.name != name:
+        raise CheckpointError(broken(path, f"is the card of another model, {config.name}"))
+    return found
 
 
 def load(name: str, folder: Path = FOLDER) -> "Transformer":
@@ -59,9 +64,10 @@ def load(name: str, folder: Path = FOLDER) -> "Transformer":
         raise CheckpointError(broken(path, f"({len(data):,} bytes) is not the file that its card describes"))
     model = Transformer(Config(**about["config"]))
     weights = {name: tensor.float() for name, tensor in safetensors.torch.load(data).items()}
-    missing = dict(model.named_parameters()).keys() ^ weights.keys()
-    if missing:
-        raise CheckpointError(broken(path, f"does not fit its card's configuration ({', '.join(sorted(missing))})"))
+    expected = {(name, parameter.shape) for name, parameter in model.named_parameters()}
+    unlike = sorted({name for name, _ in expected ^ {(name, tensor.shape) for name, tensor in weights.items()}})
+    if unlike:
+        raise CheckpointError(broken(path, f"does not fit its card's configuration ({', '.join(unlike)})"))
     model.load_state_dict(weights, strict=False)  # strict would ask for the shared embedding under each of its names
     return model.eval().requires_grad_(False)
 
