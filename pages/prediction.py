@@ -119,8 +119,7 @@ if masking and masks and place not in masks:
 asked = not masking or bool(masks)
 vocabulary = config.vocabulary
 best = prediction(trace, place, LISTED)
-chosen = controls.option("token")
-token = int(chosen) if chosen.isdecimal() and len(chosen) < 6 and int(chosen) < vocabulary else best.best[0][0]
+token = controls.whole("token", best.best[0][0], vocabulary)
 
 
 def output() -> None:
@@ -197,11 +196,21 @@ def output() -> None:
 def go_on(drawn: sampling.Sampling) -> None:
     """Write a token and read the longer text again."""
 
+    read = passes.tokenizer()
+
+    def spelt(written: list[int]) -> bool:
+        """Whether all bytes spell characters, but for those at the end that begin one."""
+        return b"".join(token.bytes for token in read.tokens(written)).startswith(read.decode(written).encode())
+
     def write(id: int) -> None:
-        written, read = [*ids[1], id], passes.tokenizer()
-        while read.unfinished(written) and len(written) < len(ids[1]) + LONGEST:  # the likeliest finish a character
-            written.append(passes.step(view.choices.model, (), tuple(written), Settings(0.0)).chosen.id)
-        controls.choose(text=read.decode(written))
+        """Write a token; where it holds a part of a character, the likeliest that fit finish it."""
+        written = [*ids[1], id]
+        while spelt(written) and read.unfinished(written) and len(written) < len(ids[1]) + LONGEST:
+            following = passes.step(view.choices.model, (), tuple(written), Settings(0.0)).candidates
+            fitting = [one.id for one in following if one.id >= len(SPECIAL_TOKENS) and spelt([*written, one.id])]
+            written += fitting[:1] or written[:1]  # [BOS], which spells nothing
+        if spelt(written):
+            controls.choose(text=read.decode(written))
 
     with st.container(horizontal=True):
         likeliest = int(drawn.order[0])
@@ -368,8 +377,9 @@ def reached() -> None:
     places = [position for position, one in enumerate(tokens) if not one.special or one.id == MASK]
     if not places:
         return
-    asked = controls.option("swap")
-    swap = int(asked) if asked.isdecimal() and len(asked) < 6 and int(asked) in places else places[len(places) // 2]
+    middle = places[len(places) // 2]
+    swap = controls.whole("swap", middle, len(tokens))
+    swap = swap if swap in places else middle
     expected = prediction(trace, max(0, swap - (not masking)), len(SPECIAL_TOKENS) + 2).best
     new = next(id for id, _ in expected if id != read[swap] and id >= len(SPECIAL_TOKENS))
     changed = reach.replaced(read, swap, new)

@@ -9,8 +9,8 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from explorer import checkpoints
-from explorer.analysis import attribution, reach
+from explorer import checkpoints, passes
+from explorer.analysis import attribution, reach, sampling
 from explorer.analysis.predictions import followed
 from explorer.config import MASK
 from explorer.trace import trace
@@ -142,3 +142,20 @@ def test_odd_texts_and_odd_addresses(kind, text):
     )
     assert pictures(app)["output"][0]["rows"]
     assert len(pictures(app)["lens"][0]["columns"]) <= 9
+
+
+@pytest.mark.parametrize("character", "뷁🤗")
+def test_a_drawn_token_that_is_part_of_a_character_is_finished(monkeypatch, character):
+    first, *_, last = (token.id for token in passes.tokenizer().encode(character) if token.part)
+    monkeypatch.setattr(sampling, "draw", lambda drawn: first)
+    app = visit(arch="decoder", lang="ko", s="나는")
+    app.button(key="draw one").click().run()
+    assert not app.exception
+    written = app.session_state.choices.text.removeprefix("나는")
+    assert "⟨" not in written and "\ufffd" not in written  # no bytes are left that spell nothing
+    assert written or character == "🤗"
+    monkeypatch.setattr(sampling, "draw", lambda drawn: last)  # a part that nothing begins
+    before = app.session_state.choices.text
+    app.run()
+    app.button(key="draw one").click().run()
+    assert app.session_state.choices.text == before
