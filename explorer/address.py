@@ -68,7 +68,7 @@ def read(
         else:
             given = address[name]
             if offered and isinstance(offered[0], int):
-                given = int(given) if given.lstrip("-").isdecimal() and len(given) < 10 else given
+                given = int(given) if given.removeprefix("-").isdecimal() and len(given) < 10 else given
         if given in offered or not offered:
             return given
         if isinstance(given, int):

@@ -51,7 +51,7 @@ def plate(to: str, *, head: int | None = None, scale: str = "signed", columns: b
     if head is not None:
         value = Value(value.tensor[head], value.axes[1:])
     key = f"crossing {to} {head}"
-    here = index[len(part) :] if opened == to and index[: len(part)] == part else None
+    here = index[len(part) :] if opened == to and index is not None and index[: len(part)] == part else None
     st.session_state[key] = {"cell": list(here) if here else None}
 
     def chosen() -> None:
@@ -230,7 +230,8 @@ else:
 
     st.subheader(words("crossing.needs"), anchor=False)
     every = len(source) * len(target) <= PAIRS
-    hidden = tuple(range(len(source))) if every else tuple(sorted(looks[view.focus].topk(LISTED).indices.tolist()))
+    looked = looks[view.focus].argsort(descending=True, stable=True)[:LISTED].tolist()
+    hidden = tuple(range(len(source))) if every else tuple(sorted(looked))
     with st.spinner(words("crossing.trying")):
         ids = (tuple(token.id for token in tokens) for tokens in (source, target))
         found = passes.without(view.choices.model, *ids, hidden)

@@ -63,8 +63,9 @@ st.markdown(prose["ids"])
 STEPS = ("tokens", "scaled", "positions", "output")
 paths = {name: f"{stack}.embedding.{name}" for name in STEPS}
 cell = controls.option("cell").split(",")  # the step that was clicked, and the dimension
-step, dimension = (cell[0], int(cell[1])) if len(cell) == 2 and cell[0] in STEPS and cell[1].isdecimal() else ("", 0)
-step = step if dimension < config.d_model else ""
+step, dimension = "", 0
+if len(cell) == 2 and cell[0] in STEPS and cell[1].isdecimal() and len(cell[1]) < 6 and int(cell[1]) < config.d_model:
+    step, dimension = cell[0], int(cell[1])
 
 
 def clicked(name: str, key: str) -> None:
@@ -159,7 +160,8 @@ with flat:
     names = {
         str(i): words("embedding.entrance") if not i else words("embedding.after", n=i - 1) for i in range(len(ends))
     }
-    if controls.option("stage").isdecimal() and int(controls.option("stage")) >= len(ends):
+    asked = controls.option("stage")
+    if asked.isdecimal() and len(asked) < 6 and int(asked) >= len(ends):
         controls.set_option("stage", str(len(ends) - 1))  # the last layer of a model with more
     stage = int(controls.pick_option("stage", list(names), names.get, str(len(ends) - 1)))
     same = [i for i, other in enumerate(tokens) if other.id == tokens[place].id and i != place]

@@ -54,10 +54,10 @@ def settings() -> Settings:
     found = Settings(
         temperature=figure("temp", 0.0, 0, 100),
         k=int(figure("k", 0, 0, 4096)),
-        p=figure("p", 1.0, 1e-6, 1),
+        p=figure("topp", 1.0, 1e-6, 1),
         seed=int(figure("seed", 0, 0, 1e9)),
     )
-    shown = {"temp": min(found.temperature, 2.0), "k": found.k, "p": max(found.p, 0.05), "seed": found.seed}
+    shown = {"temp": min(found.temperature, 2.0), "k": found.k, "topp": max(found.p, 0.05), "seed": found.seed}
     for name, value in shown.items():
         if st.session_state.get(f"generation {name}") != value:
             st.session_state[f"generation {name}"] = value
@@ -74,7 +74,8 @@ def settings() -> Settings:
         words("generation.k"), 0, 4096, key="generation k", on_change=touched, args=("k",), disabled=greedy
     )
     p.slider(
-        words("generation.p"), 0.05, 1.0, step=0.05, key="generation p", on_change=touched, args=("p",), disabled=greedy
+        words("generation.p"), 0.05, 1.0, step=0.05, key="generation topp", on_change=touched, args=("topp",),
+        disabled=greedy,
     )
     seed.number_input(
         words("generation.seed"), 0, 10**9, key="generation seed", on_change=touched, args=("seed",), disabled=greedy
@@ -324,8 +325,12 @@ def what_a_cache_saves(ids: tuple[int, ...]) -> None:
 
 def beam_search(width: int) -> None:
     """The tree of a beam search, and its texts beside the greedy one."""
+    limit = min(RUN, MAX_TOKENS - len(start))
+    if not limit:
+        st.markdown(words("generation.status.context", limit=MAX_TOKENS))
+        return
     with st.spinner(words("working")):
-        found = passes.beam(view.choices.model, source, start, width, min(RUN, MAX_TOKENS - len(start)))
+        found = passes.beam(view.choices.model, source, start, width, limit)
     best = found.ends[0]
     path, at = [], best.number
     while at is not None:
@@ -339,7 +344,7 @@ def beam_search(width: int) -> None:
         for node in found.nodes
     ]  # fmt: skip
     tree(tree_data(nodes, path), words, name=words("generation.tree", n=width, depth=best.depth), key="tree")
-    st.caption(words(f"generation.beam.{found.stop}", limit=RUN))
+    st.caption(words(f"generation.beam.{found.stop}", limit=limit))
     said, texts = st.columns([6, 5], gap="large")
     said.markdown(prose["beam"])
     with texts:

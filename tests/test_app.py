@@ -103,11 +103,39 @@ def test_a_bad_link_opens_with_the_nearest_choices_and_says_so():
     assert "nonsense" in said
 
 
-@pytest.mark.parametrize("bad", ["<b>", "$x$", "![i](http://e.org/i.png)", "*" * 500, "-1", "１", "1e9", ""])
+@pytest.mark.parametrize(
+    "bad", ["--3", "9" * 5_000, "<b>", "$x$", "![i](http://e.org/i.png)", "*" * 500, "-1", "１", "1e9", ""]
+)
 def test_odd_values_in_an_address_do_no_harm(bad):
     names = ("arch", "norm", "heads", "layer", "head", "at", "cut", "v", "c", "for")
     app = sound(visit("values", **dict.fromkeys(names, bad)))
     assert shown(app) is not None
+
+
+NUMBERS = {  # options of single pages that hold numbers
+    "embedding": {"cell": "tokens,{n}", "stage": "{n}"},
+    "attention": {"step": "raw_scores,{n}", "from": "{n}"},
+    "heads": {"p": "logits", "pc": "{n},{n}", "from": "{n}"},
+    "residuals": {"line": "output,{n}", "pad": "{n}"},
+    "feed_forward": {"neuron": "{n}", "draw": "{n}", "p": "decoder.layers.0.feed_forward.hidden", "pc": "{n},{n}"},
+    "prediction": {"token": "{n}", "swap": "{n}", "in": "output", "p": "logits", "pc": "{n},{n}", "top_k": "{n}"},
+    "generation": {"wrote": "x-{n}", "hand": "{n}.{n}", "seen": "{n}", "temp": "{n}", "k": "{n}", "seed": "{n}"},
+}
+
+
+@pytest.mark.parametrize("number", ["--3", "-1", "9" * 5_000, "٣", "²", "1e999", ""])
+@pytest.mark.parametrize("page", NUMBERS)
+def test_odd_numbers_in_the_options_of_a_page_do_no_harm(page, number):
+    options = {name: value.format(n=number) for name, value in NUMBERS[page].items()}
+    app = sound(visit(page, arch="decoder", s="The cat", **options))
+    assert shown(app) is not None
+
+
+def test_no_two_pages_use_one_name_for_different_things():
+    """What a click opened on one page is no bad top-p on another."""
+    app = sound(visit("prediction", arch="decoder", s="The cat", p="logits", pc="1,5", **{"in": "output"}))
+    sound(turn(app, "generation"))
+    assert not app.info
 
 
 def test_nothing_is_lost_when_pages_and_models_change():
@@ -122,6 +150,14 @@ def test_nothing_is_lost_when_pages_and_models_change():
     sound(app.segmented_control(key="lang").set_value("ko").run())
     assert [app.text_area(key=key).value for key in "st"] == ["The doctor is in the kitchen.", "의사는"]
     assert app.segmented_control(key="arch").value == "encoder-decoder"
+
+
+def test_pages_may_be_opened_in_any_order():
+    """Pages that share an option draw a control of their own for it."""
+    app = visit(arch="encoder-decoder", s="The doctor is in the kitchen.")
+    for page in [*PAGES, *PAGES[::-1]]:
+        sound(turn(app, page))
+        assert all(control.value is not None for control in app.segmented_control), page
 
 
 def test_a_layer_that_the_next_model_lacks_becomes_its_last():
@@ -322,6 +358,18 @@ def test_a_broken_model_is_one_sentence_and_the_others_keep_working(copies, faul
     assert shown(app) is None
     sound(app.segmented_control(key="norm").set_value("post").run())
     assert not app.error and shown(app).config.name == "decoder-post-4"
+    sound(turn(app, "residuals"))  # where both norm orders stand side by side
+    assert path.name in app.error[0].value.replace("\\", "").replace("\u2060", "")
+    assert app.title and shown(app).config.name == "decoder-post-4" and len(texts(app)) > 2_000
+
+
+def test_without_the_list_of_words_the_rest_of_the_page_is_there(copies, monkeypatch):
+    (copies / "seen.tsv").unlink()
+    monkeypatch.setattr(checkpoints, "SEEN", copies / "seen.tsv")
+    checkpoints.word_counts.cache_clear()
+    app = sound(visit())
+    assert "seen" in app.error[0].value and Words("en")("card.title", name="decoder-pre-4") in texts(app)
+    checkpoints.word_counts.cache_clear()
 
 
 def test_a_missing_tokenizer_is_one_sentence(copies):
@@ -329,10 +377,11 @@ def test_a_missing_tokenizer_is_one_sentence(copies):
     app = sound(visit())
     said = app.error[0].value.replace("\\", "").replace("\u2060", "")
     assert "tokenizer.json" in said and "git checkout --" in said
+    assert "keep working" not in said
 
 
 def test_no_model_at_all(copies):
     for path in copies.glob("*-*.json"):
         path.unlink()
     app = sound(visit())
-    assert "python" in app.error[0].value
+    assert "python" in app.error[0].value and "keep working" not in app.error[0].value

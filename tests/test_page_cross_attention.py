@@ -201,3 +201,8 @@ def test_look_3_a_vector_is_not_a_word(claimed):
     assert found.hidden[verb, row] > 0.9 and found.unread[verb, row] < 0.5
     words = [int(at) for at in looks.argmax(-1)]
     assert words.index(place["·book"]) < words.index(place["·found"]) < words.index(place["·child"])
+
+
+def test_a_short_source_of_a_long_target_has_all_its_tokens_listed():
+    app = visit(arch="encoder-decoder", lang="en", s="a dog", t=" the" * 250)
+    assert len(drawn(app, "needs")["rows"]) >= len(app.session_state.view.tokens["encoder"])

@@ -89,7 +89,7 @@ def test_token_by_token_back_and_from_the_start():
 
 
 def test_settings_of_a_link_are_those_of_the_draw():
-    link = {"arch": "decoder", "lang": "en", "s": START, "temp": 1.3, "k": 30, "p": 0.9, "seed": 5}
+    link = {"arch": "decoder", "lang": "en", "s": START, "temp": 1.3, "k": 30, "topp": 0.9, "seed": 5}
     app = press(visit(**link), "ten")
     steps = expected(app, Settings(1.3, 30, 0.9, 5), 10)
     assert shown(app) == list(steps[-1].ids)
@@ -139,7 +139,14 @@ def test_the_limit_of_the_models_is_said():
     assert all(button.disabled for button in app.button if button.key in ("generation one", "generation end"))
 
 
-@pytest.mark.parametrize("address", ({"temp": "nan"}, {"p": "0"}))
+def test_a_beam_search_has_no_room_behind_a_full_text():
+    app = visit(arch="decoder", lang="en", s=" the" * (MAX_TOKENS - 1), how="beam")
+    assert Words("en")("generation.status.context", limit=MAX_TOKENS) in said(app)
+    app = visit(arch="decoder", lang="en", s=" the" * (MAX_TOKENS - 3), how="beam", width="2")
+    assert Words("en")("generation.beam.limit", limit=2) in said(app)
+
+
+@pytest.mark.parametrize("address", ({"temp": "nan"}, {"topp": "0"}))
 def test_a_bad_figure_gives_way_and_is_named(address):
     app = visit(arch="decoder", lang="en", s=START, **address)
     assert f"{next(iter(address))} must lie between" in said(app)
