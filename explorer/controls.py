@@ -235,6 +235,27 @@ def option(name: str, usual: str = "", offered: Sequence[str] | None = None) -> 
     return chosen
 
 
+def whole(name: str, usual: int, below: int) -> int:
+    """A page's option as a whole number below a limit; the usual one where it is none."""
+    given = option(name)
+    return int(given) if given.isdecimal() and len(given) < 10 and int(given) < below else usual
+
+
+def place_in(view: View, stack: str) -> int:
+    """The position that the reader follows in a stack: the focus in the one that predicts, an option in the other."""
+    if stack == view.stack:
+        return view.focus
+    return min(whole("from", 1, 1_000_000), len(view.tokens[stack]) - 1)
+
+
+def look_at(view: View, stack: str, position: int) -> None:
+    """Follow another position of a stack: for callbacks."""
+    if stack == view.stack:
+        choose(focus=position)
+    else:
+        set_option("from", str(position))
+
+
 def set_option(name: str, value: str) -> None:
     """Choose a page's option: for callbacks."""
     choices().options[name] = value
@@ -277,7 +298,7 @@ def examples() -> None:
 def pick_option(name: str, offered: Sequence[str], written: Callable[[str], str], usual: str, label: str = "") -> str:
     """A segmented control for a page's option (see `option`), which it returns."""
     key = f"option {name}"
-    # Always set: a page that labels the same option in its own words draws another widget, which begins with nothing.
+    # Always set: on another page the same key is another widget, which would begin with nothing.
     st.session_state[key] = option(name, usual, offered)
     st.segmented_control(
         label or name,
