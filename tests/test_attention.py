@@ -140,7 +140,8 @@ def test_the_heads_of_the_models_that_ship_do_different_things(name):
     seen = trace(shipped, *((ids, None) if shipped.config.architecture == "encoder" else (None, ids)))
     found = attention.measures(seen)
     assert len(found) == 16
-    for measure in ("previous", "first", "spread"):
+    place = "next" if shipped.config.architecture == "encoder" else "first"
+    for measure in ("previous", place, "spread"):
         values = [getattr(one, measure) for one in found]
         assert max(values) - min(values) > 0.15, measure
     for path in attention.attentions(seen):
