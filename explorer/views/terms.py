@@ -22,7 +22,7 @@ def number(value: float, digits: int = 4) -> str:
         return f"{value:.0f}".replace("-", "−")
     written = f"{value:#.{digits}g}" if 1e-4 <= abs(value) < 1e6 else f"{value:.{digits - 1}e}"
     mantissa, e, exponent = written.partition("e")
-    return (mantissa + (f"e{int(exponent)}" if e else "")).replace("-", "−")
+    return (mantissa.removesuffix(".") + (f"e{int(exponent)}" if e else "")).replace("-", "−")
 
 
 def _factor(factor: Factor) -> str:
