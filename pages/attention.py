@@ -59,17 +59,11 @@ stack, _, name = kind.partition(".")
 crossing = name == "cross"
 path = f"{stack}.layers.{view.layer}.{name}_attention"
 asking, asked = view.tokens_of(f"{path}.weights", "query"), view.tokens_of(f"{path}.weights", "key")
-place = view.focus
-if stack != view.stack:
-    given = controls.option("from", "1")
-    place = min(int(given), len(asking) - 1) if given.isdecimal() and len(given) < 6 else 0
+place = controls.place_in(view, stack)
 
 
 def look_at(position: int) -> None:
-    if stack == view.stack:
-        controls.choose(focus=position)
-    else:
-        controls.set_option("from", str(position))
+    controls.look_at(view, stack, position)
 
 
 # The table of steps, and one of its numbers

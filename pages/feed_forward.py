@@ -47,17 +47,11 @@ stack = view.stack
 if len(config.stacks) > 1:
     stack = controls.pick_option("side", config.stacks, lambda name: words(f"side.{name}"), view.stack)
 tokens = view.tokens[stack]
-place = view.focus
-if stack != view.stack:
-    asked = controls.option("from", "1")
-    place = min(int(asked), len(tokens) - 1) if asked.isdecimal() and len(asked) < 6 else 0
+place = controls.place_in(view, stack)
 
 
 def look_at(position: int) -> None:
-    if stack == view.stack:
-        controls.choose(focus=position)
-    else:
-        controls.set_option("from", str(position))
+    controls.look_at(view, stack, position)
 
 
 with st.container(height=168 if len(tokens) > MANY else "content", border=False):
@@ -89,8 +83,7 @@ probed, mixed = memory.probe(trace, path, place), memory.compose(trace, path, pl
 activated = trace[f"{path}.activated"].tensor[place]
 ranked = {"open": activated, "write": mixed.size, "push": pushes.abs()}[order]
 best = ranked.argsort(descending=True, stable=True).tolist()
-asked = controls.option("neuron")
-neuron = int(asked) if asked.isdecimal() and len(asked) < 6 and int(asked) < config.d_ff else best[0]
+neuron = controls.whole("neuron", best[0], config.d_ff)
 listed = best[:ROWS] if neuron in best[:ROWS] else [*best[: ROWS - 1], neuron]
 rows_of, columns_of = (parameter(trace, f"{path}.{name}.weight") for name in ("w_1", "w_2"))
 entrance = read_by(trace, f"{path}.hidden")
@@ -273,8 +266,7 @@ with alone:
 with dropping:
     st.subheader(words("ff.dropout"), anchor=False)
     st.markdown(prose["dropout"].format(share=percent(config.dropout)))
-    asked = controls.option("draw", "1")
-    draw = int(asked) if asked.isdecimal() and len(asked) < 6 else 1
+    draw = controls.whole("draw", 1, 100_000)
     dropped = passes.dropped(view.choices.model, *ids, draw)
     st.markdown(
         words(

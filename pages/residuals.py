@@ -45,17 +45,11 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", ke
         "sub", kinds, lambda name: words(f"part.{name}"), kinds[-1], words("residuals.sublayer")
     )
 tokens = view.tokens[stack]
-place = view.focus
-if stack != view.stack:
-    given = controls.option("from", "1")
-    place = min(int(given), len(tokens) - 1) if given.isdecimal() and len(given) < 6 else 0
+place = controls.place_in(view, stack)
 
 
 def look_at(position: int) -> None:
-    if stack == view.stack:
-        controls.choose(focus=position)
-    else:
-        controls.set_option("from", str(position))
+    controls.look_at(view, stack, position)
 
 
 with st.container(height=168 if len(tokens) > MANY else "content", border=False):
