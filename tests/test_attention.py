@@ -53,9 +53,9 @@ def test_measures_of_weights_that_are_known():
     seen = recorded(SMALL, edits={f"{FIRST}.weights": [known]})
     to_itself, to_previous, *_ = attention.measures(seen)
     assert to_itself.itself == 1 and to_itself.previous == 0 and to_itself.spread == 0
-    assert to_itself.first == pytest.approx(1 / 5)
+    assert to_itself.first == 0  # the first query has no choice, and does not count
     assert to_previous.previous == pytest.approx((1 + 3 * 0.75) / 4)
-    assert to_previous.first == pytest.approx((1 + 1 + 3 * 0.25) / 5)
+    assert to_previous.first == pytest.approx((1 + 3 * 0.25) / 4)
     assert to_previous.next is None, "a decoder may not look at the next token"
 
 

@@ -100,10 +100,10 @@ def _ids(trace: Trace, path: str) -> tuple[Tensor, Tensor]:
 
 
 def _share(weights: Tensor, allowed: Tensor, keys: Tensor | None) -> Tensor | None:
-    """The weight on some keys, [head], averaged over the queries that may look at one of them."""
+    """The weight on some keys, [head], averaged over the queries that may look at one of them and have a choice."""
     if keys is None:
         return None
-    able = (keys & allowed).any(-1)
+    able = (keys & allowed).any(-1) & (allowed.sum(-1) > 1)  # with one key allowed, all weight is there, in any head
     if not able.any():
         return None
     return (weights * (keys & allowed)).sum(-1)[:, able].mean(-1)
