@@ -70,11 +70,15 @@ def settings() -> Settings:
     temperature.slider(
         words("generation.temperature"), 0.0, 2.0, step=0.1, key="generation temp", on_change=touched, args=("temp",)
     )
-    k.number_input(
-        words("generation.k"), 0, 4096, key="generation k", on_change=touched, args=("k",), disabled=greedy
-    )
+    k.number_input(words("generation.k"), 0, 4096, key="generation k", on_change=touched, args=("k",), disabled=greedy)
     p.slider(
-        words("generation.p"), 0.05, 1.0, step=0.05, key="generation topp", on_change=touched, args=("topp",),
+        words("generation.p"),
+        0.05,
+        1.0,
+        step=0.05,
+        key="generation topp",
+        on_change=touched,
+        args=("topp",),
         disabled=greedy,
     )
     seed.number_input(
@@ -260,9 +264,7 @@ def first_choice() -> None:
     listed = [Choice(view.token(one.id), one.probability, one.chance, i) for i, one in enumerate(found.candidates, 1)]
     data = candidates_data(listed, Choice(listed[0].token, 0, 0, 0), None, False)
     data["rows"] = data["rows"][: len(listed)]
-    candidates(
-        data, words, name=words("generation.candidates"), key="candidates", on_pick=lambda id: branch(0, id)
-    )
+    candidates(data, words, name=words("generation.candidates"), key="candidates", on_pick=lambda id: branch(0, id))
 
 
 def step_by_step() -> None:
