@@ -76,7 +76,7 @@ def test_a_deep_link_is_the_first_visit_of_a_fresh_server(server, page, name):
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert urlsplit(page.url).path == path
     assert {"lang": "ko", "s": "The cat sat.", "arch": "encoder-decoder", "layer": "1"}.items() <= query(page).items()
-    assert page.locator("textarea").first.input_value() == "The cat sat."
+    expect(page.locator("textarea").first).to_have_value("The cat sat.")
     assert page.evaluate("document.documentElement.lang") == "ko"
 
 
@@ -95,7 +95,7 @@ def test_a_sentence_through_every_model_to_the_arithmetic_of_a_cell(address, pag
             choose(page, words(f"architecture.{architecture}"))
             for norm in ("post", "pre"):
                 choose(page, words(f"norm.{norm}"))
-                assert page.locator("textarea").first.input_value() == "The little cat was happy."
+                expect(page.locator("textarea").first).to_have_value("The little cat was happy.")
                 expect(page.locator(".stException")).to_have_count(0)
     choose(page, "English")
     choose(page, "decoder")
@@ -156,7 +156,7 @@ def test_a_click_on_a_token_masks_it(address, page):
     page.get_by_role("button", name="·cat").click()
     page.wait_for_function("new URL(location).searchParams.get('s') === 'The [MASK] sat.'")
     expect(page.get_by_text("Behind the mask at position 2")).to_be_visible()
-    assert page.locator("textarea").first.input_value() == "The [MASK] sat."
+    expect(page.locator("textarea").first).to_have_value("The [MASK] sat.")
 
 
 def test_tokens_show_what_was_typed(address, page):
@@ -179,7 +179,7 @@ def test_a_very_long_text_does_not_reach_the_address(address, page):
     page.get_by_role("button", name="Show the first 256 tokens").click()
     settled(page)
     expect(page.locator("button.chip")).to_have_count(256)
-    assert box.input_value() == text
+    expect(box).to_have_value(text)
 
 
 def test_every_colour_follows_the_theme(address, browser):

@@ -26,7 +26,7 @@ def test_write_branch_and_open_the_pass(page, address):
     assert written.inner_text() != first
     page.get_by_role("button", name="Open the whole pass").click()
     page.get_by_role("heading", name="One forward pass").wait_for()
-    assert page.locator("textarea").first.input_value().startswith(ADDRESS["s"])
+    page.wait_for_function("s => document.querySelector('textarea').value.startsWith(s)", arg=ADDRESS["s"])
 
 
 def test_the_tree_stands_in_its_frame(page, address):
