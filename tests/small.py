@@ -2,6 +2,7 @@
 
 import torch
 
+from explorer import checkpoints
 from explorer.config import ACTIVATIONS, ARCHITECTURES, NORMS, PAD, Config
 from explorer.trace import Trace, trace
 from explorer.transformer import Transformer
@@ -16,6 +17,16 @@ GRID = [
     for heads in (1, 2, 4, 8)
     for activation in ACTIVATIONS
 ]
+
+
+# Of the models that ship, those that learnt: an encoder with the norm after the sum stays with the frequencies of words
+# for millions of tokens, and nothing that is said of trained models holds for it before it leaves them.
+LEARNT = [
+    name
+    for name in checkpoints.available()
+    if (curve := checkpoints.card(name)["curves"]["loss"]) and curve[-1] < curve[0] / 2
+]
+READERS = [name for name in LEARNT if not name.startswith("encoder-decoder")]  # those that read one text
 
 
 def named(config: Config) -> str:

@@ -11,7 +11,7 @@ from explorer.config import Config
 from explorer.tokens import Tokenizer
 from explorer.trace import trace
 from explorer.transformer import sinusoids
-from tests.small import GRID, KINDS, model, named, recorded, texts
+from tests.small import GRID, KINDS, READERS, model, named, recorded, texts
 
 
 def small(architecture="decoder", norm="pre"):
@@ -115,7 +115,7 @@ def test_the_same_weights_serve_three_tokens_and_two_hundred(name):
     assert sum(count.parameters for count in embedding.parameters(shipped)) == before
 
 
-@pytest.mark.parametrize("name", [name for name in checkpoints.available() if not name.startswith("encoder-decoder")])
+@pytest.mark.parametrize("name", READERS)
 def test_words_of_like_meaning_lie_close_in_the_models_that_ship(name):
     """Spelt otherwise, used alike: animals beside a cat, places beside a park."""
     table, tokenizer = checkpoints.load(name).embedding, Tokenizer.load(checkpoints.TOKENIZER)

@@ -8,7 +8,7 @@ from explorer.analysis import lens
 from explorer.config import BOS, EOS, Config
 from explorer.tokens import Tokenizer
 from explorer.trace import trace
-from tests.small import GRID, model, named, recorded, texts
+from tests.small import GRID, READERS, model, named, recorded, texts
 
 SMALL = Config("decoder", "pre", 2, layers=2, d_model=16, d_ff=24, vocabulary=40)
 
@@ -74,7 +74,7 @@ def test_the_lens_of_the_models_that_ship_ends_at_their_output(name):
     assert torch.equal(lens.grid(seen).token[-1], seen["logits"].tensor.argmax(-1))
 
 
-@pytest.mark.parametrize("name", [name for name in checkpoints.available() if not name.startswith("encoder-decoder")])
+@pytest.mark.parametrize("name", READERS)
 def test_the_prediction_of_the_models_that_ship_comes_about_through_depth(name):
     """The token that is first in the end starts far back and moves to the front."""
     shipped, tokenizer = checkpoints.load(name), Tokenizer.load(checkpoints.TOKENIZER)

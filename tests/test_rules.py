@@ -10,7 +10,7 @@ from explorer.analysis import attention, rules
 from explorer.config import BOS, Config
 from explorer.tokens import Tokenizer
 from explorer.trace import trace
-from tests.small import KINDS, model, recorded, texts
+from tests.small import KINDS, READERS, model, recorded, texts
 
 
 def small(architecture="decoder", norm="pre"):
@@ -91,7 +91,7 @@ def test_effects_on_the_prediction():
     assert torch.equal(found[-1].probabilities, trace(made, source, target)["probabilities"].tensor[-1])
 
 
-@pytest.mark.parametrize("name", [name for name in checkpoints.available() if not name.startswith("encoder-decoder")])
+@pytest.mark.parametrize("name", READERS)
 def test_raw_embeddings_of_the_models_that_ship_look_mostly_at_themselves(name):
     shipped, tokenizer = checkpoints.load(name), Tokenizer.load(checkpoints.TOKENIZER)
     stack = shipped.config.stacks[0]
