@@ -198,7 +198,7 @@ def test_look_3_a_vector_is_not_a_word(claimed):
     looks, found, place, label = claimed("The child who found the book is happy.")
     row, verb = place["·행복"], place["·is"]
     assert looks[row].argmax() == verb and label(found.predicted[row]) == "해요"
-    assert found.hidden[verb, row] > 0.9 and found.unread[verb, row] < 0.5
+    assert found.hidden[verb, row] > 0.8 and found.unread[verb, row] < 0.5
     words = [int(at) for at in looks.argmax(-1)]
     assert words.index(place["·book"]) < words.index(place["·found"]) < words.index(place["·child"])
 
