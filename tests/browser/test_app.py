@@ -77,7 +77,7 @@ def test_a_deep_link_is_the_first_visit_of_a_fresh_server(server, page, name):
     assert urlsplit(page.url).path == path
     assert {"lang": "ko", "s": "The cat sat.", "arch": "encoder-decoder", "layer": "1"}.items() <= query(page).items()
     expect(page.locator("textarea").first).to_have_value("The cat sat.")
-    assert page.evaluate("document.documentElement.lang") == "ko"
+    page.wait_for_function("document.documentElement.lang === 'ko'")
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ def test_a_token_and_a_number_can_be_followed(page, address):
     page.mouse.click(box["x"] + 60, box["y"] + 9)
     expect(page.get_by_text(re.compile(r"^decoder\.embedding\.positions\[2, \d+\]$")).first).to_be_visible()
     settled(page)
-    assert "cell=positions" in page.url
+    page.wait_for_function("location.search.includes('cell=positions')")
 
 
 def test_a_token_on_the_map_is_chosen_by_a_click(page, address):

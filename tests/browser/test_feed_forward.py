@@ -26,7 +26,7 @@ def test_neurons_tokens_and_cells(page, address, kind):
     name.click()
     expect(page.locator(".card h3")).to_contain_text(number)
     expect(page.locator(".three .dot.chosen")).to_have_count(1)
-    assert f"neuron={number}" in page.url
+    page.wait_for_function("n => location.search.includes('neuron=' + n)", arg=number)
 
     rows.nth(2).locator("canvas").click(position={"x": 30, "y": 8})
     expect(page.get_by_text(f"feed_forward.w_1.weight[{number},")).to_be_visible()

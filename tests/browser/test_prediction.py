@@ -24,7 +24,7 @@ def test_a_decoder_goes_on_with_the_text(page, address):
     expect(rows).to_have_count(10)
     rows.nth(3).locator("button.chip").click()
     expect(rows.nth(3)).to_have_class("line on")
-    assert "token=" in page.url
+    page.wait_for_function("location.search.includes('token=')")
 
     rows.nth(3).locator("button.number").click()
     expect(page.get_by_text("logits[").first).to_be_visible()
