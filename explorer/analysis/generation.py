@@ -1,6 +1,7 @@
 """Text that a model writes itself, one token after the other.
 
-Each step is a whole pass over all that was written so far: slower than keeping keys and values, and the same.
+Each step is a whole pass over all that was written so far: slower than keeping keys and values, and the same (see
+cache.py).
 """
 
 import math
