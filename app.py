@@ -4,7 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer import controls
+from explorer import controls, reader
+from explorer.view import Nothing
 
 st.set_page_config(
     page_title="Transformer Explorer",
@@ -14,7 +15,7 @@ st.set_page_config(
 )
 st.html(Path(__file__).parent / "explorer" / "frame.css")
 
-words = controls.begin()
+words = reader.begin()
 st.session_state.framed = True
 page = st.navigation(controls.page_list(words), position="top")
 name = page.url_path or controls.PAGES[0][0]
@@ -34,7 +35,7 @@ controls.notices(words)
 
 try:
     page.run()
-except controls.Nothing as reason:
+except Nothing as reason:
     reason.say(words)
 with check.container(width="content"):
     controls.badge(words)

@@ -156,3 +156,8 @@ def head_counts(models: Mapping[str, Config], architecture: str, norm: str) -> l
     """The head counts with which there is a model of an architecture and norm order."""
     kinds = [config for config in models.values() if (config.architecture, config.norm) == (architecture, norm)]
     return sorted(config.heads for config in kinds)
+
+
+def shortened(text: str) -> str:
+    """The beginning of a value from an address, as much as a notice has room for."""
+    return text if len(text) <= 40 else f"{text[:39]}…"

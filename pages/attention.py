@@ -2,10 +2,11 @@
 
 import streamlit as st
 
-from explorer import controls, glossary, passes
+from explorer import controls, glossary, passes, reader
 from explorer.analysis import attention
 from explorer.analysis.limits import limit
 from explorer.trace import Value
+from explorer.view import current
 from explorer.views import saturation, terms
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
@@ -29,12 +30,12 @@ FORMULAS = ("queries", "keys", "values", "raw_scores", "scores", "masked_scores"
 
 controls.within_frame()
 
-words = controls.words()
+words = reader.words()
 prose = words.prose("attention")
-ready = "source" if controls.choices().architecture == "encoder-decoder" else words.language
+ready = "source" if reader.choices().architecture == "encoder-decoder" else words.language
 look = "look source" if ready == "source" else "look"
 controls.look_for([(text, prose[f"{look} {i}"]) for i, text in enumerate(READY[ready], 1)])
-view = controls.current()
+view = current()
 trace, config, head = view.trace, view.config, view.head
 
 # Which attention, which head, which query
@@ -53,24 +54,24 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", ke
         range(config.heads),
         key="attention head",
         required=True,
-        on_change=lambda: controls.choose(head=st.session_state["attention head"]),
+        on_change=lambda: reader.choose(head=st.session_state["attention head"]),
     )
 stack, _, name = kind.partition(".")
 crossing = name == "cross"
 path = f"{stack}.layers.{view.layer}.{name}_attention"
 asking, asked = view.tokens_of(f"{path}.weights", "query"), view.tokens_of(f"{path}.weights", "key")
-place = controls.place_in(view, stack)
+place = view.place_in(stack)
 
 
 def look_at(position: int) -> None:
-    controls.look_at(view, stack, position)
+    view.look_at(stack, position)
 
 
 # The table of steps, and one of its numbers
 
 weights = trace[f"{path}.weights"].tensor[head, place]
 strongest = int(weights.argmax())
-chosen = read_cell(trace, path, head, place, controls.option("step")) or (
+chosen = read_cell(trace, path, head, place, reader.option("step")) or (
     f"{path}.raw_scores",
     (head, place, strongest),
 )
@@ -80,12 +81,12 @@ def open_cell(value: str, index: tuple[int, ...]) -> None:
     """Show how a number of this attention is made; any other one on the page of all values."""
     written = write_cell(trace, path, value, index)
     if written is None:
-        controls.open_value(value, index)
+        reader.open_value(value, index)
         return
     step, of_head, query = written
-    controls.set_option("step", step)
+    reader.set_option("step", step)
     if of_head is not None:
-        controls.choose(head=of_head)
+        reader.choose(head=of_head)
     if query is not None:
         look_at(query)
 
@@ -105,8 +106,8 @@ arithmetic_panel(view, *chosen, key="attention", on_open=open_cell)
 
 
 def go(layer: int, to: int) -> None:
-    controls.choose(layer=layer, head=to)
-    controls.set_option("step", "")
+    reader.choose(layer=layer, head=to)
+    reader.set_option("step", "")
 
 
 # What, why, how
@@ -127,7 +128,7 @@ with told:
     st.markdown(prose["projections"])
     st.markdown(prose[f"kind {'cross' if crossing else stack}"])
     if len(kinds) == 1:
-        st.button(words("attention.to_cross"), type="tertiary", on_click=controls.switch, args=("encoder-decoder",))
+        st.button(words("attention.to_cross"), type="tertiary", on_click=reader.switch, args=("encoder-decoder",))
 with formulas:
     st.subheader(words("attention.formulas"), anchor=False)
     lines = [glossary.entry(f"{path}.{name}", trace).formula.replace("=", "&=", 1) for name in FORMULAS]
@@ -192,7 +193,7 @@ allowed = trace[f"{path}.allowed"].tensor
 if bool(allowed.all()):
     st.markdown(prose["no mask one" if len(asking) == 1 else f"no mask {'cross' if crossing else 'self'}"])
     if config.architecture == "encoder":
-        st.button(words("attention.to_decoder"), type="tertiary", on_click=controls.switch, args=("decoder",))
+        st.button(words("attention.to_decoder"), type="tertiary", on_click=reader.switch, args=("decoder",))
 else:
     st.markdown(prose["mask"])
     tried = attention.masks(trace, path, head)

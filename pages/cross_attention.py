@@ -2,11 +2,12 @@
 
 import streamlit as st
 
-from explorer import controls, glossary, passes
+from explorer import controls, glossary, passes, reader
 from explorer.analysis import crossing as measured
 from explorer.analysis.limits import limit
 from explorer.analysis.predictions import prediction
 from explorer.trace import Value
+from explorer.view import current
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.crossing import Expected, Loss, crossing, needs, picture, rows, table
 from explorer.views.components.matrix import matrix
@@ -18,14 +19,14 @@ LISTED = 12  # source tokens in the table of a longer text
 
 controls.within_frame()
 
-words = controls.words()
+words = reader.words()
 prose = words.prose("cross_attention")
 
 
 def no_crossing(architecture: str) -> None:
     """What is said of a model with a single stack."""
     st.markdown(prose[f"not {architecture}"])
-    st.button(words("crossing.switch"), type="primary", on_click=controls.switch, args=("encoder-decoder",))
+    st.button(words("crossing.switch"), type="primary", on_click=reader.switch, args=("encoder-decoder",))
     st.markdown(prose["what"])
     st.markdown(prose["why"])
 
@@ -38,10 +39,10 @@ def name(path: str) -> str:
 def open_cell(to: str, index: tuple[int, ...] | None) -> None:
     """Show how a number was made: here, where its value is drawn on this page, else among all values."""
     if to not in pictured:
-        controls.open_value(to, index)
+        reader.open_value(to, index)
         return
-    controls.set_option("v", to)
-    controls.set_option("c", ",".join(map(str, index)) if index else "")
+    reader.set_option("v", to)
+    reader.set_option("c", ",".join(map(str, index)) if index else "")
 
 
 def plate(to: str, *, head: int | None = None, scale: str = "signed", columns: bool = False, labels=None) -> None:
@@ -84,9 +85,9 @@ def arithmetic(*paths: str) -> None:
 
 
 def look_at_row(row: int) -> None:
-    controls.choose(focus=row)
+    reader.choose(focus=row)
     if opened in (path, f"{own}.weights") and index is not None:  # the arithmetic follows the row
-        controls.set_option("c", ",".join(map(str, (index[0], row, min(index[2], len(source) - 1)))))
+        reader.set_option("c", ",".join(map(str, (index[0], row, min(index[2], len(source) - 1)))))
 
 
 def look_at_source(key: int) -> None:
@@ -97,9 +98,9 @@ def look_at_source(key: int) -> None:
         ((layer, head) for layer in layers for head in heads),
         key=lambda at: float(trace[weights_in(at[0])].tensor[at[1], view.focus, key]),
     )
-    controls.choose(layer=layer)
-    controls.set_option("v", weights_in(layer))
-    controls.set_option("c", f"{head},{view.focus},{key}")
+    reader.choose(layer=layer)
+    reader.set_option("v", weights_in(layer))
+    reader.set_option("c", f"{head},{view.focus},{key}")
 
 
 def weights_in(layer: int) -> str:
@@ -109,9 +110,9 @@ def weights_in(layer: int) -> str:
 
 def choose_heads() -> None:
     chosen = st.session_state["crossing heads"]
-    controls.set_option("of", "head" if chosen.isdecimal() else chosen)
+    reader.set_option("of", "head" if chosen.isdecimal() else chosen)
     if chosen.isdecimal():
-        controls.choose(head=int(chosen))
+        reader.choose(head=int(chosen))
 
 
 def losses(row: int) -> list[Loss]:
@@ -169,10 +170,10 @@ def misleads(said: measured.Verdict) -> None:
         st.button(words("crossing.there"), type="tertiary", on_click=look_at_row, args=(said.row,))
 
 
-crosses = controls.choices().architecture == "encoder-decoder"
+crosses = reader.choices().architecture == "encoder-decoder"
 if crosses:
     controls.look_for([(text, prose[f"look {i}"]) for i, text in enumerate(READY, 1)])
-view = controls.current()
+view = current()
 trace = view.trace
 
 if not crosses:
@@ -183,8 +184,8 @@ else:
     asking, memory = (glossary.inputs(path.replace("weights", of), trace)["x"] for of in ("queries", "keys"))
     queries, keys, values = (path.replace("weights", of) for of in ("queries", "keys", "values"))
     pictured = (path, f"{own}.weights", asking, memory, queries, keys, values)
-    opened = controls.option("v")
-    index = controls.cell(trace[opened].tensor.shape) if opened in pictured else None
+    opened = reader.option("v")
+    index = reader.cell(trace[opened].tensor.shape) if opened in pictured else None
     expected = []
     for row in range(len(target)):
         id, share = prediction(trace, row, 1).best[0]
@@ -193,7 +194,7 @@ else:
     # Who looks at whom
 
     looks = measured.looks(trace)
-    shown = controls.option("of", "all", ("all", "mean", "head"))
+    shown = reader.option("of", "all", ("all", "mean", "head"))
     weights = {"all": looks, "mean": trace[path].tensor.mean(0), "head": trace[path].tensor[view.head]}[shown]
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom", key="named"):
         told = words(f"crossing.of.{shown}", layer=view.layer, head=view.head, n=view.config.heads)

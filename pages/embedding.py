@@ -2,18 +2,18 @@
 
 import streamlit as st
 
-from explorer import controls, glossary, passes
+from explorer import controls, glossary, passes, reader
 from explorer.analysis import embedding, limits, memory
 from explorer.config import MAX_TOKENS
 from explorer.trace import Value
 from explorer.transformer import sinusoids
+from explorer.view import current
 from explorer.views import embedding as charts
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.words import verbatim
 
-MANY = 60  # tokens in a row before the row gets a window of its own
 READY = {
     "en": ("The cat saw the dog and the dog saw the cat.", "Lily was happy. Tom was sad.", "no no no no no no no no"),
     "ko": ("고양이가 개를 보고 개가 고양이를 봤어요.", "제 엄마도 학교에 갔어요.", "네 네 네 네 네 네 네 네"),
@@ -21,11 +21,11 @@ READY = {
 
 controls.within_frame()
 
-words = controls.words()
+words = reader.words()
 prose = words.prose("embedding")
-language = "en" if controls.choices().architecture == "encoder-decoder" else words.language
+language = "en" if reader.choices().architecture == "encoder-decoder" else words.language
 controls.look_for([(text, prose[f"look {i}"]) for i, text in enumerate(READY[language], 1)])
-view = controls.current()
+view = current()
 trace, config = view.trace, view.config
 
 # Which text, and which token of it
@@ -34,35 +34,28 @@ stack = view.stack
 if len(config.stacks) > 1:
     stack = controls.pick_option("side", config.stacks, lambda name: words(f"side.{name}"), view.stack)
 tokens = view.tokens[stack]
-place = view.focus
-if stack != view.stack:
-    asked = controls.option("from", "1")
-    place = min(int(asked), len(tokens) - 1) if asked.isdecimal() and len(asked) < 6 else 0
+place = view.place_in(stack)
 
 
 def look_at(position: int) -> None:
-    if stack == view.stack:
-        controls.choose(focus=position)
-    else:
-        controls.set_option("from", str(position))
+    view.look_at(stack, position)
 
 
-with st.container(height=168 if len(tokens) > MANY else "content", border=False):
-    strip(
-        tokens,
-        name=words("start.tokens.alt", n=len(tokens)),
-        key=f"tokens {stack}",
-        focus=place,
-        on_pick=look_at,
-        hint=words("embedding.follow"),
-    )
+strip(
+    tokens,
+    name=words("start.tokens.alt", n=len(tokens)),
+    key=f"tokens {stack}",
+    focus=place,
+    on_pick=look_at,
+    hint=words("embedding.follow"),
+)
 st.markdown(prose["ids"])
 
 # The four steps for one token
 
 STEPS = ("tokens", "scaled", "positions", "output")
 paths = {name: f"{stack}.embedding.{name}" for name in STEPS}
-cell = controls.option("cell").split(",")  # the step that was clicked, and the dimension
+cell = reader.option("cell").split(",")  # the step that was clicked, and the dimension
 step, dimension = "", 0
 if len(cell) == 2 and cell[0] in STEPS and cell[1].isdecimal() and len(cell[1]) < 6 and int(cell[1]) < config.d_model:
     step, dimension = cell[0], int(cell[1])
@@ -70,7 +63,7 @@ if len(cell) == 2 and cell[0] in STEPS and cell[1].isdecimal() and len(cell[1]) 
 
 def clicked(name: str, key: str) -> None:
     chosen = st.session_state[key]["cell"]
-    controls.set_option("cell", f"{name},{chosen[-1]}" if chosen else "")
+    reader.set_option("cell", f"{name},{chosen[-1]}" if chosen else "")
     if chosen and len(chosen) > 1:
         look_at(chosen[0])
 
@@ -102,7 +95,7 @@ with drawn:
         )
 told.markdown(prose["steps"])
 if step:
-    arithmetic_panel(view, paths[step], (place, dimension), key="embedding", on_open=controls.open_value)
+    arithmetic_panel(view, paths[step], (place, dimension), key="embedding", on_open=reader.open_value)
 
 # Positions
 
@@ -160,9 +153,9 @@ with flat:
     names = {
         str(i): words("embedding.entrance") if not i else words("embedding.after", n=i - 1) for i in range(len(ends))
     }
-    asked = controls.option("stage")
+    asked = reader.option("stage")
     if asked.isdecimal() and len(asked) < 6 and int(asked) >= len(ends):
-        controls.set_option("stage", str(len(ends) - 1))  # the last layer of a model with more
+        reader.set_option("stage", str(len(ends) - 1))  # the last layer of a model with more
     stage = int(controls.pick_option("stage", list(names), names.get, str(len(ends) - 1)))
     same = [i for i, other in enumerate(tokens) if other.id == tokens[place].id and i != place]
 
@@ -213,7 +206,7 @@ with drawn:
 st.subheader(words("embedding.beyond"), anchor=False)
 pairs = len(config.stacks) > 1
 st.markdown(prose["beyond encoder-decoder" if pairs else "beyond"].format(english=len(memory.sentences("en"))))
-if controls.option("far") == "1":
+if reader.option("far") == "1":
     with st.spinner(words("embedding.measuring")):
         measured = passes.far(view.choices.model)
     if pairs:
@@ -224,7 +217,7 @@ if controls.option("far") == "1":
         drawing = charts.losses([(one.first, one.last, one.loss) for one in measured], MAX_TOKENS, words)
     st.altair_chart(drawing, width="stretch", key="far")
 else:
-    st.button(words("embedding.measure"), on_click=controls.set_option, args=("far", "1"))
+    st.button(words("embedding.measure"), on_click=reader.set_option, args=("far", "1"))
 
 st.subheader(words("references"), anchor=False)
 st.markdown(prose["references"])

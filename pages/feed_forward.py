@@ -2,19 +2,17 @@
 
 import streamlit as st
 
-from explorer import controls, glossary, passes
+from explorer import controls, glossary, panel, passes, reader
 from explorer.analysis import attribution, memory
-from explorer.analysis.limits import nearest
 from explorer.analysis.predictions import prediction
 from explorer.analysis.stream import parameter, read_by
 from explorer.config import ACTIVATIONS, MASK
+from explorer.view import current
 from explorer.views import terms
 from explorer.views.components import feed_forward
-from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.tokens import percent, strip
 from explorer.words import strong
 
-MANY = 60  # tokens in a row before the row gets a window of its own
 ROWS = 8  # neurons in the picture
 WIDEST = 6  # tokens and contexts in the lists of one neuron
 ORDERS = ("open", "write", "push")
@@ -34,11 +32,11 @@ READY = {
 
 controls.within_frame()
 
-words = controls.words()
+words = reader.words()
 prose = words.prose("feed_forward")
-ready = READY[controls.choices().architecture]
+ready = READY[reader.choices().architecture]
 controls.look_for([(text, prose[f"look {i}"]) for i, text in enumerate(ready, 1)])
-view = controls.current()
+view = current()
 config = view.config
 
 # Which token of which text
@@ -47,15 +45,14 @@ stack = view.stack
 if len(config.stacks) > 1:
     stack = controls.pick_option("side", config.stacks, lambda name: words(f"side.{name}"), view.stack)
 tokens = view.tokens[stack]
-place = controls.place_in(view, stack)
+place = view.place_in(stack)
 
 
 def look_at(position: int) -> None:
-    controls.look_at(view, stack, position)
+    view.look_at(stack, position)
 
 
-with st.container(height=168 if len(tokens) > MANY else "content", border=False):
-    strip(tokens, name=words("ff.tokens"), key=f"tokens {stack}", focus=place, on_pick=look_at, hint=words("ff.tokens"))
+strip(tokens, name=words("ff.tokens"), key=f"tokens {stack}", focus=place, on_pick=look_at, hint=words("ff.tokens"))
 
 # Which pass: the model's own, or with another gate
 
@@ -83,23 +80,22 @@ probed, mixed = memory.probe(trace, path, place), memory.compose(trace, path, pl
 activated = trace[f"{path}.activated"].tensor[place]
 ranked = {"open": activated, "write": mixed.size, "push": pushes.abs()}[order]
 best = ranked.argsort(descending=True, stable=True).tolist()
-neuron = controls.whole("neuron", best[0], config.d_ff)
+neuron = reader.whole("neuron", best[0], config.d_ff)
 listed = best[:ROWS] if neuron in best[:ROWS] else [*best[: ROWS - 1], neuron]
 rows_of, columns_of = (parameter(trace, f"{path}.{name}.weight") for name in ("w_1", "w_2"))
 entrance = read_by(trace, f"{path}.hidden")
 
 
 def choose(number: int) -> None:
-    controls.set_option("neuron", str(number))
+    reader.set_option("neuron", str(number))
 
 
 def open_cell(path: str, index: tuple[int, ...]) -> None:
     """A number of this layer is opened here, one of another layer among all values."""
     if view.layer_of(path) not in (None, view.layer):
-        controls.open_value(path, index)
+        reader.open_value(path, index)
         return
-    controls.set_option("p", path)
-    controls.set_option("pc", ",".join(map(str, index)))
+    panel.open_at(path, index)
 
 
 def open_kind(kind: str, number: int | None, at: int | None) -> None:
@@ -154,21 +150,7 @@ if other_gate:
 
 # How a number of it was made
 
-opened = controls.option("p")
-if opened:
-    opened = nearest(trace, opened, view.layer)
-    index = controls.cell(run.value(opened).tensor.shape, "pc") if opened else None
-    if index is not None:
-        arithmetic_panel(shown, opened, index, key="feed-forward", on_open=open_cell)
-        with st.container(horizontal=True):
-            st.button(
-                words("open_in_values"),
-                type="tertiary",
-                on_click=controls.open_value,
-                args=(opened, index),
-                key="ff all",
-            )
-            st.button(words("close"), type="tertiary", on_click=controls.set_option, args=("p", ""), key="ff close")
+panel.show(shown, "feed-forward", on_open=open_cell)
 
 # One neuron
 
@@ -206,7 +188,7 @@ feed_forward.neuron(
     ],
 )
 if not masked and not tokens[place].special:
-    st.button(words("ff.mask"), type="tertiary", key="ff mask", on_click=controls.mask, args=([tokens[place]],))
+    st.button(words("ff.mask"), type="tertiary", key="ff mask", on_click=reader.mask, args=([tokens[place]],))
 
 # What it is, why, and how
 
@@ -266,7 +248,7 @@ with alone:
 with dropping:
     st.subheader(words("ff.dropout"), anchor=False)
     st.markdown(prose["dropout"].format(share=percent(config.dropout)))
-    draw = controls.whole("draw", 1, 100_000)
+    draw = reader.whole("draw", 1, 100_000)
     dropped = passes.dropped(view.choices.model, *ids, draw)
     st.markdown(
         words(
@@ -282,7 +264,7 @@ with dropping:
         words("ff.dropout.again"),
         type="tertiary",
         key="ff draw",
-        on_click=controls.set_option,
+        on_click=reader.set_option,
         args=("draw", str(draw + 1)),
     )
 

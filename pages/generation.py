@@ -2,21 +2,21 @@
 
 import streamlit as st
 
-from explorer import controls, passes
+from explorer import controls, passes, reader
 from explorer.address import fingerprint
 from explorer.analysis.generation import Settings, Step, mean_log_probability
 from explorer.analysis.predictions import prediction
 from explorer.analysis.repeated import repeated
 from explorer.config import BOS, EOS, MASK, MAX_TOKENS
 from explorer.tokens import groups
-from explorer.views import terms
+from explorer.view import current
+from explorer.views import saving, terms
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.views.components.writing import Branch, Choice, candidates, candidates_data, tree, tree_data
 from explorer.words import verbatim
 
 RUN = 60  # tokens that "to the end" writes at most
 QUICK = 10  # tokens that are written without a bar
-MANY = 120  # tokens in a row before the row gets a window of its own
 WIDTHS = ("2", "3", "4")
 READY = {
     "decoder": ("Once upon a time, there was a little", "The cat sat on the", "고양이가"),
@@ -29,7 +29,7 @@ READY = {
 
 controls.within_frame()
 
-words = controls.words()
+words = reader.words()
 prose = words.prose("generation")
 
 
@@ -39,12 +39,12 @@ prose = words.prose("generation")
 def figure(name: str, usual: float, low: float, high: float) -> float:
     """A number of the address, the usual one where it is none or lies outside."""
     try:
-        found = float(controls.option(name, str(usual)))
+        found = float(reader.option(name, str(usual)))
     except ValueError:
         found = None
     if found is not None and low <= found <= high:
         return found
-    controls.set_option(name, str(usual))
+    reader.set_option(name, str(usual))
     st.info(words("generation.figure", name=name, low=low, high=high, used=usual))
     return usual
 
@@ -63,7 +63,7 @@ def settings() -> Settings:
             st.session_state[f"generation {name}"] = value
 
     def touched(name: str) -> None:
-        controls.set_option(name, str(st.session_state[f"generation {name}"]))
+        reader.set_option(name, str(st.session_state[f"generation {name}"]))
 
     greedy = found.temperature == 0
     temperature, k, p, seed = st.columns([3, 2, 3, 2], gap="medium")
@@ -89,22 +89,22 @@ def settings() -> Settings:
 
 def asked_for() -> int:
     """How many tokens are to be written; none where another text has been typed since."""
-    mark, _, number = controls.option("wrote").partition("-")
+    mark, _, number = reader.option("wrote").partition("-")
     return min(int(number), MAX_TOKENS) if mark == beginning and number.isdecimal() and len(number) < 6 else 0
 
 
 def by_hand() -> dict[int, int]:
     """The tokens that the reader chose in the place of the drawn ones, by position."""
-    pairs = [pair.split(".") for pair in controls.option("hand").split(",")]
+    pairs = [pair.split(".") for pair in reader.option("hand").split(",")]
     numbers = [pair for pair in pairs if len(pair) == 2 and all(one.isdecimal() and len(one) < 6 for one in pair)]
     return {int(at): int(id) for at, id in numbers if int(id) < view.config.vocabulary}
 
 
 def write_until(number: int) -> None:
     """So many tokens are to be written. For callbacks."""
-    controls.set_option("wrote", f"{beginning}-{number}")
-    controls.set_option("seen", "")
-    controls.set_option("halted", "")
+    reader.set_option("wrote", f"{beginning}-{number}")
+    reader.set_option("seen", "")
+    reader.set_option("halted", "")
 
 
 def rewind(to: int) -> None:
@@ -120,14 +120,14 @@ def branch(place: int, id: int) -> None:
 
 
 def keep_choices(chosen: dict[int, int]) -> None:
-    controls.set_option("hand", ",".join(f"{at}.{id}" for at, id in sorted(chosen.items())))
+    reader.set_option("hand", ",".join(f"{at}.{id}" for at, id in sorted(chosen.items())))
 
 
 def halt() -> None:
     """Keep what a run has written so far."""
     done = st.session_state.get("generation done", 0)
     write_until(done)
-    controls.set_option("halted", str(done))
+    reader.set_option("halted", str(done))
 
 
 # Writing
@@ -184,7 +184,7 @@ def status(steps: list[Step]) -> str:
         said = words("generation.status.end", n=done)
     elif len(start) + done >= MAX_TOKENS:
         said = words("generation.status.context", limit=MAX_TOKENS)
-    elif done and controls.option("halted") == str(done):
+    elif done and reader.option("halted") == str(done):
         said = words("generation.status.halted", n=done)
     elif done and done == RUN:
         said = words("generation.status.limit", n=done)
@@ -229,10 +229,10 @@ def open_pass(ids: tuple[int, ...], place: int) -> None:
     label = "generation.open" if whole == len(ids) else "generation.open_part"
     if st.button(words(label, n=whole), key="generation open"):
         if view.config.architecture == "decoder":
-            controls.choose(text=text)
+            reader.choose(text=text)
         else:
-            controls.choose(target=text, written_for=fingerprint(view.choices.text))
-        controls.choose(focus=min(place, whole - 1))
+            reader.choose(target=text, written_for=fingerprint(view.choices.text))
+        reader.choose(focus=min(place, whole - 1))
         st.switch_page("pages/overview.py")
     if whole < len(ids):
         st.caption(words("generation.other_tokens"))
@@ -274,26 +274,26 @@ def step_by_step() -> None:
     buttons(steps)
     st.markdown(status(steps))
     told, looked = st.columns([6, 5], gap="large")
-    asked = controls.option("seen")
+    asked = reader.option("seen")
     place = min(int(asked), len(steps) - 1) if asked.isdecimal() and len(asked) < 6 else len(steps) - 1
     body = ids[:-1] if ids[-1] == EOS else ids
     tokens = [*passes.tokenizer().tokens(body), *(view.token(id) for id in ids[len(body) :])]
 
     def pick(position: int) -> None:
         if position >= len(start):
-            controls.set_option("seen", str(position - len(start)))
+            reader.set_option("seen", str(position - len(start)))
 
     with told:
         text_so_far(ids)
-        with st.container(height=430 if len(tokens) > MANY else "content", border=False):
-            strip(
-                tokens,
-                name=words("generation.tokens", n=len(tokens)),
-                key="written",
-                focus=len(start) + place if steps else None,
-                on_pick=pick,
-                hint=words("generation.look"),
-            )
+        strip(
+            tokens,
+            name=words("generation.tokens", n=len(tokens)),
+            key="written",
+            focus=len(start) + place if steps else None,
+            on_pick=pick,
+            hint=words("generation.look"),
+            tall=True,
+        )
         st.caption(words("generation.given", n=len(start)))
         if steps and steps[-1].loop:
             again = steps[-1].loop
@@ -310,19 +310,29 @@ def step_by_step() -> None:
 
 
 def what_a_cache_saves(ids: tuple[int, ...]) -> None:
-    """How much of the last pass was there a step before."""
+    """How much of the last pass was there a step before, and the last step in both ways: whole and with a cache."""
     st.subheader(words("generation.cache"), anchor=False)
     said, shown = st.columns([6, 5], gap="large")
     said.markdown(prose["cache"])
+    if view.config.architecture == "encoder-decoder":
+        said.markdown(prose["cache encoder-decoder"])
     if len(ids) < 2:
         shown.markdown(words("generation.cache.short"))
         return
     before, after = (passes.run(view.choices.model, source, read).trace for read in (ids[:-1], ids))
-    found = repeated(before, after)
-    shown.markdown(
-        words("generation.cache.found", all=found.again + found.new, again=found.again, new=found.new,
-              cached=found.cached, difference=terms.number(found.difference, 2))
-    )  # fmt: skip
+    again, found = repeated(before, after), passes.saved(view.choices.model, source, ids)
+    figures = {name: terms.number(getattr(found, name), 2) for name in ("probability", "difference")}
+    whole, step = (f"{time:.1f}" for time in found.milliseconds)
+    with shown:
+        st.markdown(
+            words("generation.cache.found", all=again.again + again.new, again=again.again, new=again.new,
+                  difference=terms.number(again.difference, 2))
+        )  # fmt: skip
+        st.markdown(words("generation.cache.agree" if found.ok else "generation.cache.apart", n=len(ids), **figures))
+        st.caption(words("generation.cache.measured", tries=found.tries, whole=whole, step=step))
+    st.altair_chart(saving.multiplications(found.parts, words), width="stretch", key="multiplications")
+    st.markdown(saving.table([*found.parts, found.all], words))
+    st.caption(words("generation.cache.counted"))
 
 
 def beam_search(width: int) -> None:
@@ -381,7 +391,7 @@ def fill_masks() -> None:
     def pick(position: int) -> None:
         if not tokens[position].special:
             run = next(run for run in groups(tokens) if position in run)
-            controls.mask([tokens[i] for i in run])
+            reader.mask([tokens[i] for i in run])
 
     strip(tokens, name=words("generation.tokens", n=len(tokens)), key="masking", on_pick=pick, hint=words("start.mask"))
     masks = [at for at, token in enumerate(tokens) if token.id == MASK]
@@ -398,16 +408,16 @@ def fill_masks() -> None:
     with st.container(horizontal=True):
         for architecture in ("decoder", "encoder-decoder"):
             st.button(
-                words(f"generation.switch.{architecture}"), key=f"switch {architecture}", on_click=controls.switch,
+                words(f"generation.switch.{architecture}"), key=f"switch {architecture}", on_click=reader.switch,
                 args=(architecture,),
             )  # fmt: skip
 
 
-architecture = controls.choices().architecture
+architecture = reader.choices().architecture
 if architecture in READY:
     look = [(text, prose[f"look {architecture} {i}"]) for i, text in enumerate(READY[architecture], 1)]
     controls.look_for(look)
-view = controls.current()
+view = current()
 if architecture == "encoder":
     fill_masks()
 else:

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from explorer import controls, glossary
+from explorer import controls, glossary, panel, reader
 from explorer.analysis import attention, korean
 from explorer.analysis.limits import limit
 from explorer.analysis.stream import read_by
 from explorer.trace import Value
+from explorer.view import current
 from explorer.views import heads as charts
-from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.headmap import Question, headmap, share
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import Bar, bars, percent
@@ -32,11 +32,11 @@ HABIT = 0.3  # of a head's weight, from which on a measure may be called its hab
 
 controls.within_frame()
 
-words = controls.words()
+words = reader.words()
 prose = words.prose("heads")
-language = "en" if controls.choices().architecture == "encoder-decoder" else words.language
+language = "en" if reader.choices().architecture == "encoder-decoder" else words.language
 controls.look_for([(text, prose[f"look {i}"]) for i, text in enumerate(READY[language], 1)])
-view = controls.current()
+view = current()
 trace, config, head = view.trace, view.config, view.head
 
 # Which attention, and which token asks
@@ -56,36 +56,18 @@ stack, _, name = kind.partition(".")
 path = f"{stack}.layers.{view.layer}.{name}_attention"
 weights = trace[f"{path}.weights"]
 asking, asked = view.tokens_of(f"{path}.weights", "query"), view.tokens_of(f"{path}.weights", "key")
-place = view.focus
-if stack != view.stack:
-    given = controls.option("from", "1")
-    place = min(int(given), len(asking) - 1) if given.isdecimal() and len(given) < 6 else 0
+place = view.place_in(stack)
 token = verbatim(asking[place].label)
 
 
 def look_at(position: int) -> None:
-    if stack == view.stack:
-        controls.choose(focus=position)
-    else:
-        controls.set_option("from", str(position))
-
-
-def open_cell(value: str, index: tuple[int, ...]) -> None:
-    controls.set_option("p", value)
-    controls.set_option("pc", ",".join(map(str, index)))
-
-
-def opened(*values: str) -> None:
-    """The arithmetic of the chosen cell, below the picture that has it."""
-    value = controls.option("p")
-    if value in values:
-        index = controls.cell(view.run.value(value).tensor.shape, "pc")
-        if index is not None:
-            arithmetic_panel(view, value, index, key="heads", on_open=controls.open_value)
+    view.look_at(stack, position)
 
 
 def chosen_in(value: str) -> tuple[int, ...] | None:
-    return controls.cell(trace[value].tensor.shape, "pc") if controls.option("p") == value else None
+    """The cell that the reader opened, where it is one of this value."""
+    found = panel.opened(view)
+    return found[1] if found and found[0] == value else None
 
 
 # All heads of the layer
@@ -102,9 +84,9 @@ else:
 def picked() -> None:
     cell = st.session_state[maps]["cell"]
     if cell:
-        controls.choose(head=cell[0])
+        reader.choose(head=cell[0])
         look_at(cell[1])
-        open_cell(f"{path}.weights", cell)
+        panel.open_at(f"{path}.weights", cell)
 
 
 with drawn:
@@ -134,7 +116,7 @@ with more:
         most, one, other = max(pairs)
         mean = sum(pair[0] for pair in pairs) / len(pairs)
         st.markdown(words("heads.overlap", share=f"{mean:.0%}", one=other, other=one, most=f"{most:.0%}"))
-opened(f"{path}.weights")
+panel.show(view, "heads", f"{path}.weights")
 
 # What a head looks at
 
@@ -173,9 +155,9 @@ for ask in ("particle", "ending"):
 
 
 def ask_head(row: int, at: int) -> None:
-    controls.choose(layer=rows[row][2], head=at)
+    reader.choose(layer=rows[row][2], head=at)
     if len(kinds) > 1:
-        controls.set_option("attention", rows[row][1])
+        reader.set_option("attention", rows[row][1])
 
 
 headmap(
@@ -244,7 +226,7 @@ def strip(title: str, note: str, vector, of: str, part: tuple | None, end: float
     def clicked() -> None:
         cell = st.session_state[key]["cell"]
         if cell and part is not None:
-            open_cell(of, (*part, cell[0]))
+            panel.open_at(of, (*part, cell[0]))
 
     matrix(
         Value(vector, ("d_model" if len(vector) == config.d_model else "d_k",)),
@@ -277,7 +259,7 @@ with drawn:
         cosine = float(q @ sliced / (q.norm() * sliced.norm()).clamp(min=1e-12))
         note = words("heads.cosine", cosine=f"{cosine:.2f}".replace("-", "−"))
         strip(words("heads.sliced"), note, sliced, rows_of_q, None, ends["queries"], "query")
-opened(read, f"{path}.queries")
+panel.show(view, "heads", read, f"{path}.queries")
 
 # Joined and mixed
 
@@ -294,7 +276,7 @@ with drawn:
     def open_output() -> None:
         cell = st.session_state[outputs]["cell"]
         if cell:
-            open_cell(f"{path}.heads", (cell[0], place, cell[1]))
+            panel.open_at(f"{path}.heads", (cell[0], place, cell[1]))
 
     matrix(
         Value(trace[f"{path}.heads"].tensor[:, place], ("head", "d_v")),
@@ -319,7 +301,7 @@ with drawn:
     def open_part() -> None:
         cell = st.session_state[parts]["cell"]
         if cell:
-            open_cell(f"{path}.output", (place, cell[1]))
+            panel.open_at(f"{path}.output", (place, cell[1]))
 
     matrix(
         Value(attention.stacked(given, place), ("", "d_model")),
@@ -337,7 +319,7 @@ with told:
     st.markdown(words("heads.share"))
     of_focus = given.share[:, place].tolist()
     st.altair_chart(charts.shares(of_focus, head, words), width="stretch", key="shares")
-opened(f"{path}.heads", f"{path}.concat", f"{path}.output")
+panel.show(view, "heads", f"{path}.heads", f"{path}.concat", f"{path}.output")
 
 st.subheader(words("references"), anchor=False)
 st.markdown(prose["references"])

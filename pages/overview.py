@@ -2,21 +2,22 @@
 
 import streamlit as st
 
-from explorer import controls
+from explorer import controls, reader
 from explorer.config import MASK
+from explorer.view import current
 from explorer.views.components import stave
 
 controls.within_frame()
 
-words = controls.words()
-view = controls.current()
-step = controls.option("step")
+words = reader.words()
+view = current()
+step = reader.option("step")
 
 # A link to a step opens the layer in which it is computed. Where the reader has opened another since, that one stays.
 stands = view.layer_of(step) if step in view.trace else None
 new, st.session_state["overview_step"] = st.session_state.get("overview_step") != step, step
 if new and stands not in (None, view.layer):
-    controls.choose(layer=stands)
+    reader.choose(layer=stands)
     st.rerun()
 
 
@@ -28,7 +29,7 @@ def clicked(event: str) -> object:
 def open_value() -> None:
     asked = clicked("open")
     if isinstance(asked, dict) and asked.get("path") in view.trace:
-        controls.open_value(asked["path"], asked.get("index"))
+        reader.open_value(asked["path"], asked.get("index"))
 
 
 def look_at() -> None:
@@ -39,18 +40,18 @@ def look_at() -> None:
     position, last = asked.get("position"), len(view.tokens[view.stack]) - 1
     if isinstance(position, int):
         share = position / max(1, len(view.tokens[asked["stack"]]) - 1)
-        controls.choose(focus=round(min(max(share, 0), 1) * last))
+        reader.choose(focus=round(min(max(share, 0), 1) * last))
 
 
 def open_layer() -> None:
     asked = clicked("layer")
     if isinstance(asked, int) and 0 <= asked < view.config.layers:
-        controls.choose(layer=asked)
+        reader.choose(layer=asked)
 
 
 def follow() -> None:
     asked = clicked("step")
-    controls.set_option("step", asked if asked in view.trace else "")
+    reader.set_option("step", asked if asked in view.trace else "")
 
 
 picture = stave.view(view.trace, view.tokens, words, view.token, layer=view.layer, focus=view.focus, masked=MASK)

@@ -2,20 +2,19 @@
 
 import streamlit as st
 
-from explorer import controls, glossary, passes
+from explorer import controls, glossary, panel, passes, reader
 from explorer.analysis import attribution, lens, reach, sampling
 from explorer.analysis.generation import Settings
 from explorer.analysis.predictions import followed, loss, prediction
 from explorer.analysis.stream import parameter
 from explorer.config import MASK, SPECIAL_TOKENS
 from explorer.tokens import groups
+from explorer.view import current
 from explorer.views import terms
 from explorer.views.components import prediction as pictures
-from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.tokens import percent, strip
 from explorer.words import strong
 
-MANY = 60  # tokens in a row before the row gets a window of its own
 LISTED = 10  # tokens of the vocabulary in the picture
 LONGEST = 4  # bytes of a character, and so tokens that share one
 TURNS = 24  # tokens of an encoder's text that are masked in turn
@@ -33,11 +32,11 @@ READY = {
 
 controls.within_frame()
 
-words = controls.words()
+words = reader.words()
 prose = words.prose("prediction")
-kind = controls.choices().architecture
+kind = reader.choices().architecture
 controls.look_for([(text, prose[f"look {kind} {i}"]) for i, text in enumerate(READY[kind], 1)])
-view = controls.current()
+view = current()
 trace, config, stack, place = view.trace, view.config, view.stack, view.focus
 tokens = view.tokens[stack]
 masking = config.architecture == "encoder"
@@ -50,7 +49,7 @@ def bold(id: int) -> str:
 
 
 def look_at(position: int) -> None:
-    controls.choose(focus=position)
+    reader.choose(focus=position)
 
 
 def pick(position: int) -> None:
@@ -58,39 +57,27 @@ def pick(position: int) -> None:
     token = tokens[position]
     if masking and not token.special:
         run = next(run for run in groups(tokens) if position in run)
-        controls.mask([tokens[i] for i in run])
+        reader.mask([tokens[i] for i in run])
     else:
         look_at(position)
 
 
 def open_cell(section: str, path: str, index: tuple[int, ...]) -> None:
     """Open a number's arithmetic below the picture in which it was clicked."""
-    controls.set_option("in", section)
-    controls.set_option("p", path)
-    controls.set_option("pc", ",".join(map(str, index)))
+    reader.set_option("in", section)
+    panel.open_at(path, index)
 
 
-def panel(section: str) -> None:
+def arithmetic(section: str) -> None:
     """The arithmetic of the number that was clicked in this section, if one was."""
-    if controls.option("in") != section or not controls.option("p"):
-        return
-    path = controls.option("p")
-    path = path if path in trace or path in trace.parameters else None
-    index = controls.cell(view.run.value(path).tensor.shape, "pc") if path else None
-    if index is not None:
-        arithmetic_panel(view, path, index, key=section, on_open=lambda path, index: open_cell(section, path, index))
-        with st.container(horizontal=True):
-            go = {"on_click": controls.open_value, "args": (path, index)}
-            st.button(words("open_in_values"), type="tertiary", key=f"all {section}", **go)
-            st.button(
-                words("close"), type="tertiary", key=f"close {section}", on_click=controls.set_option, args=("p", "")
-            )
+    if reader.option("in") == section:
+        panel.show(view, section, on_open=lambda path, index: open_cell(section, path, index))
 
 
 def dial(name: str, offered: list[str], usual: str, written=str) -> str:
     """A slider for one of the options of the draw."""
     key = f"prediction {name}"
-    chosen = controls.option(name, usual, offered)
+    chosen = reader.option(name, usual, offered)
     if st.session_state.get(key) != chosen:
         st.session_state[key] = chosen
     st.select_slider(
@@ -98,20 +85,19 @@ def dial(name: str, offered: list[str], usual: str, written=str) -> str:
         offered,
         key=key,
         format_func=written,
-        on_change=lambda: controls.set_option(name, st.session_state[key]),
+        on_change=lambda: reader.set_option(name, st.session_state[key]),
     )
     return chosen
 
 
-with st.container(height=168 if len(tokens) > MANY else "content", border=False):
-    strip(
-        tokens,
-        name=words("start.tokens.alt", n=len(tokens)),
-        key=f"tokens {stack}",
-        focus=place,
-        on_pick=pick,
-        hint=words("prediction.pick_mask" if masking else "prediction.pick"),
-    )
+strip(
+    tokens,
+    name=words("start.tokens.alt", n=len(tokens)),
+    key=f"tokens {stack}",
+    focus=place,
+    on_pick=pick,
+    hint=words("prediction.pick_mask" if masking else "prediction.pick"),
+)
 
 masks = [position for position, token in enumerate(tokens) if token.id == MASK]
 if masking and masks and place not in masks:
@@ -119,7 +105,7 @@ if masking and masks and place not in masks:
 asked = not masking or bool(masks)
 vocabulary = config.vocabulary
 best = prediction(trace, place, LISTED)
-token = controls.whole("token", best.best[0][0], vocabulary)
+token = reader.whole("token", best.best[0][0], vocabulary)
 
 
 def output() -> None:
@@ -171,7 +157,7 @@ def output() -> None:
         pictures.output(
             words,
             key="output",
-            on_token=lambda id: controls.set_option("token", str(id)),
+            on_token=lambda id: reader.set_option("token", str(id)),
             on_cell=opened,
             token=tokens[place],
             symbol="x̄" if config.norm == "pre" else "x",
@@ -190,7 +176,7 @@ def output() -> None:
             chosen=token,
             vocabulary=vocabulary,
         )
-    panel("output")
+    arithmetic("output")
 
 
 def go_on(drawn: sampling.Sampling) -> None:
@@ -210,7 +196,7 @@ def go_on(drawn: sampling.Sampling) -> None:
             fitting = [one.id for one in following if one.id >= len(SPECIAL_TOKENS) and spelt([*written, one.id])]
             written += fitting[:1] or written[:1]  # [BOS], which spells nothing
         if spelt(written):
-            controls.choose(text=read.decode(written))
+            reader.choose(text=read.decode(written))
 
     with st.container(horizontal=True):
         likeliest = int(drawn.order[0])
@@ -315,7 +301,7 @@ def through_the_lens() -> None:
     )
     if len(tokens) > pictures.COLUMNS:
         st.markdown(f":gray[{words('prediction.lens_window', n=len(tokens) - pictures.COLUMNS)}]")
-    panel("lens")
+    arithmetic("lens")
     told, defined = st.columns(2, gap="large")
     told.markdown(prose["lens"])
     defined.markdown(f"{prose[f'lens {config.norm}']}\n\n{prose[f'lens {config.architecture}']}")
@@ -353,7 +339,7 @@ def pushed() -> None:
             parts=[pictures.Part(part_name(part), part.value) for part in found.parts],
             total=found.total,
             name=words("prediction.total"),
-            on_part=lambda number: controls.open_value(found.parts[number].path),
+            on_part=lambda number: reader.open_value(found.parts[number].path),
         )
     with told:
         st.markdown(prose["parts"])
@@ -378,22 +364,21 @@ def reached() -> None:
     if not places:
         return
     middle = places[len(places) // 2]
-    swap = controls.whole("swap", middle, len(tokens))
+    swap = reader.whole("swap", middle, len(tokens))
     swap = swap if swap in places else middle
     expected = prediction(trace, max(0, swap - (not masking)), len(SPECIAL_TOKENS) + 2).best
     new = next(id for id, _ in expected if id != read[swap] and id >= len(SPECIAL_TOKENS))
     changed = reach.replaced(read, swap, new)
     again = passes.run(view.choices.model, *((changed, ()) if masking else (ids[0], changed)))
     found = reach.spread(trace, again.trace)
-    with st.container(height=168 if len(tokens) > MANY else "content", border=False):
-        strip(
-            tokens,
-            name=words("prediction.swap"),
-            key="swap",
-            focus=swap,
-            on_pick=lambda at: controls.set_option("swap", str(at)) if at in places else None,
-            hint=words("prediction.swap"),
-        )
+    strip(
+        tokens,
+        name=words("prediction.swap"),
+        key="swap",
+        focus=swap,
+        on_pick=lambda at: reader.set_option("swap", str(at)) if at in places else None,
+        hint=words("prediction.swap"),
+    )
     st.markdown(words("prediction.swapped", old=bold(read[swap]), new=bold(new), n=swap))
 
     def opened(stage: int, position: int) -> None:
@@ -402,7 +387,7 @@ def reached() -> None:
     pictures.differences(
         words,
         key="differences",
-        on_focus=lambda at: controls.set_option("swap", str(at)) if at in places else None,
+        on_focus=lambda at: reader.set_option("swap", str(at)) if at in places else None,
         on_stage=opened,
         tokens=tokens,
         names=[named(stage) for stage in found.stages],
@@ -423,7 +408,7 @@ def reached() -> None:
             all=after.numel(),
         )
     )
-    panel("reach")
+    arithmetic("reach")
 
 
 if asked:

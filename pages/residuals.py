@@ -2,20 +2,20 @@
 
 import streamlit as st
 
-from explorer import controls, glossary, passes
+from explorer import controls, glossary, passes, reader
 from explorer.analysis import norms
 from explorer.analysis.limits import limit
 from explorer.analysis.stream import read_by, sublayers
 from explorer.checkpoints import CheckpointError
 from explorer.config import NORMS
 from explorer.trace import Value
+from explorer.view import broken, current
 from explorer.views import residuals, terms
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import strip
 from explorer.words import verbatim
 
-MANY = 60  # tokens in a row before the row gets a window of its own
 READY = {
     "en": ("The cat sat on the mat because it was tired.", "no no no no no no no no", "Hi."),
     "ko": ("고양이가 피곤해서 매트 위에 앉았다.", "네 네 네 네 네 네 네 네", "안녕."),
@@ -24,11 +24,11 @@ READY = {
 
 controls.within_frame()
 
-words = controls.words()
+words = reader.words()
 prose = words.prose("residuals")
-ready = "source" if controls.choices().architecture == "encoder-decoder" else words.language
+ready = "source" if reader.choices().architecture == "encoder-decoder" else words.language
 controls.look_for([(text, prose[f"look {i}"]) for i, text in enumerate(READY[ready], 1)])
-view = controls.current()
+view = current()
 config = view.config
 read = view.run.ids
 
@@ -45,33 +45,32 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", ke
         "sub", kinds, lambda name: words(f"part.{name}"), kinds[-1], words("residuals.sublayer")
     )
 tokens = view.tokens[stack]
-place = controls.place_in(view, stack)
+place = view.place_in(stack)
 
 
 def look_at(position: int) -> None:
-    controls.look_at(view, stack, position)
+    view.look_at(stack, position)
 
 
-with st.container(height=168 if len(tokens) > MANY else "content", border=False):
-    strip(
-        tokens,
-        name=words("start.tokens.alt", n=len(tokens)),
-        key=f"tokens {stack}",
-        focus=place,
-        on_pick=look_at,
-        hint=words("residuals.follow"),
-    )
+strip(
+    tokens,
+    name=words("start.tokens.alt", n=len(tokens)),
+    key=f"tokens {stack}",
+    focus=place,
+    on_pick=look_at,
+    hint=words("residuals.follow"),
+)
 
 # The same sublayer of the same text in both norm orders, each with its own trained model
 
 names = {norm: f"{config.architecture}-{norm}-{config.heads}" for norm in NORMS}
 passed = {config.norm: view.trace}
 for norm, name in names.items():
-    if norm not in passed and name in controls.models():
+    if norm not in passed and name in reader.models():
         try:
             passed[norm] = passes.run(name, *read).trace
         except CheckpointError as error:  # the model at hand is shown without the other beside it
-            controls.broken(error)
+            broken(error)
 passed = {norm: passed[norm] for norm in NORMS if norm in passed}
 sub = {
     norm: next(one for one in sublayers(trace, stack) if (one.layer, one.kind) == (view.layer, kind))
@@ -92,7 +91,7 @@ def short(path: str) -> str:
 
 
 by_name = {short(path): path for path in lines[config.norm]}
-name, _, at = controls.option("line", "variance").partition(",")
+name, _, at = reader.option("line", "variance").partition(",")
 chosen = figures["variance"], (place, 0)
 if name in figures:
     chosen = figures[name], (place, 0)
@@ -104,19 +103,19 @@ def open_cell(path: str, index: tuple[int, ...]) -> None:
     """Show how a number of this sublayer is made; any other one on the page of all values."""
     known = {path: name for name, path in (by_name | figures).items()}
     if path not in known:
-        controls.open_value(path, index)
+        reader.open_value(path, index)
         return
     look_at(index[0])
-    controls.set_option("line", known[path] if known[path] in figures else f"{known[path]},{index[1]}")
+    reader.set_option("line", known[path] if known[path] in figures else f"{known[path]},{index[1]}")
 
 
 def clicked(norm: str, name: str, key: str) -> None:
     """A click in one of the two pictures; in that of the other model it brings that model."""
     cell = st.session_state[key]["cell"]
     if cell:
-        controls.set_option("line", f"{name},{cell[0]}")
+        reader.set_option("line", f"{name},{cell[0]}")
         if norm != config.norm:
-            controls.switch(norm=norm)
+            reader.switch(norm=norm)
 
 
 for norm, column in zip(passed, st.columns(len(passed), gap="large"), strict=True):

@@ -6,18 +6,19 @@ controls.within_frame()
 
 import streamlit as st
 
-from explorer import checkpoints, passes
+from explorer import checkpoints, passes, reader
 from explorer.analysis.predictions import prediction
 from explorer.config import MASK
 from explorer.tokens import MASK_TEXT, groups
+from explorer.view import MAX_CHARACTERS, broken, current
 from explorer.views import card
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.words import verbatim
 
-words = controls.words()
+words = reader.words()
 prose = words.prose("start")
 controls.examples()
-view = controls.current()
+view = current()
 masking = view.config.architecture == "encoder"
 
 
@@ -26,9 +27,9 @@ def pick(stack: str, position: int) -> None:
     token = view.tokens[stack][position]
     if masking and not token.special:
         run = next(run for run in groups(view.tokens[stack]) if position in run)
-        controls.mask([view.tokens[stack][i] for i in run])
+        reader.mask([view.tokens[stack][i] for i in run])
     elif stack == view.stack:
-        controls.choose(focus=position)
+        reader.choose(focus=position)
 
 
 left, right = st.columns([3, 2], gap="large")
@@ -47,12 +48,12 @@ with left:
     st.markdown(prose[f"tokens {view.config.architecture}"])
     if len(view.tokens) > 1 and any("가" <= character <= "힣" for character in view.choices.text):
         st.markdown(f":gray[{words('start.english')}]")
-    read = view.choices.text[: controls.MAX_CHARACTERS].replace(MASK_TEXT, " ")
+    read = view.choices.text[:MAX_CHARACTERS].replace(MASK_TEXT, " ")
     try:
         strange = checkpoints.unseen(read, view.config.architecture)
     except checkpoints.CheckpointError as error:  # all else on the page can do without the list of words
         strange = []
-        controls.broken(error)
+        broken(error)
     if strange:
         quoted = ", ".join(f"“{verbatim(word[:24])}”" for word in strange[:4])
         st.markdown(f":gray[{words('start.unseen', quoted=quoted, n=len(strange))}]")

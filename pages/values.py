@@ -6,8 +6,9 @@ controls.within_frame()
 
 import streamlit as st
 
-from explorer import frames, glossary
+from explorer import frames, glossary, reader
 from explorer.analysis.limits import limit, nearest
+from explorer.view import current
 from explorer.views import terms
 from explorer.views.components.arithmetic import arithmetic_panel, scale
 from explorer.views.components.catalogue import catalogue
@@ -16,24 +17,24 @@ from explorer.words import verbatim
 
 MANY = 6  # links in a row; the others are counted
 
-words = controls.words()
+words = reader.words()
 prose = words.prose("values")
-view = controls.current()
+view = current()
 trace = view.trace
 
 usual = f"{view.stack}.layers.{view.layer}.self_attention.weights"
-asked = controls.option("v", usual)
+asked = reader.option("v", usual)
 path = nearest(trace, asked, view.layer)
 if path is None:
     st.info(words("changed.option", name="v", given=verbatim(asked[:60]), used=verbatim(usual)))
     path = usual
-controls.set_option("v", path)
+reader.set_option("v", path)
 value, entry = view.run.value(path), glossary.entry(path, trace)
 name = entry.name[words.language]
 
 
 def go(to: str) -> None:
-    controls.open_value(to)
+    reader.open_value(to)
 
 
 def csv() -> bytes:
@@ -74,11 +75,11 @@ with shown:
 
     key = f"matrix {path}"
     row, column = (*value.axes, "", "")[-2:] if len(value.axes) > 1 else (value.axes[0], "")
-    index = controls.cell(value.tensor.shape)
+    index = reader.cell(value.tensor.shape)
 
     def chosen() -> None:
         cell = st.session_state[key]["cell"]
-        controls.set_option("c", ",".join(map(str, cell)) if cell else "")
+        reader.set_option("c", ",".join(map(str, cell)) if cell else "")
 
     st.session_state[key] = {"cell": list(index) if index else None}
     hidden = f"{path.rpartition('.')[0]}.allowed" if path.endswith("attention.weights") else None
@@ -120,4 +121,4 @@ with shown:
     if index is None:
         st.markdown(f":gray[{words('values.choose')}]")
     else:
-        arithmetic_panel(view, path, index, key="value", on_open=controls.open_value)
+        arithmetic_panel(view, path, index, key="value", on_open=reader.open_value)

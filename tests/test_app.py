@@ -7,8 +7,9 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import explorer.view
 from explorer import address, checkpoints, controls, passes
-from explorer.config import EOS, MAX_TOKENS
+from explorer.config import EOS, MAX_TOKENS, Config
 from explorer.tokens import Tokenizer
 from explorer.words import LANGUAGES, Words
 
@@ -77,7 +78,7 @@ def test_a_link_restores_everything():
 
 
 def test_an_address_is_read_as_it_was_written():
-    known = {"decoder-pre-4": controls.Config(), "encoder-decoder-pre-4": controls.Config("encoder-decoder", layers=3)}
+    known = {"decoder-pre-4": Config(), "encoder-decoder-pre-4": Config("encoder-decoder", layers=3)}
     chosen = address.Choices(
         "ko", "x & y", "한국어", address.fingerprint("z"), "encoder-decoder", "pre", 4, 2, 3, 0, True, {"v": "logits"}
     )
@@ -248,7 +249,7 @@ def test_very_many_characters_are_not_cut_into_tokens(monkeypatch):
     text = "Lots of words. " * 13_334
     app = visit(s="short")
     sound(app.text_area(key="s").set_value(text).run())
-    assert app.text_area(key="s").value == text and max(longest) <= controls.MAX_CHARACTERS
+    assert app.text_area(key="s").value == text and max(longest) <= explorer.view.MAX_CHARACTERS
     assert f"{len(text):,} characters" in texts(app)
     assert "&s=" not in app.session_state.address and len(app.session_state.address) < 200
     sound(turn(app, "values"))
@@ -330,7 +331,7 @@ def copies(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "TOKENIZER", folder / "tokenizer.json")
 
     def forget():
-        for cache in (passes.card, passes.model, passes.run, passes.tokenizer, passes.sizes, controls._reading):
+        for cache in (passes.card, passes.model, passes.run, passes.tokenizer, passes.sizes, explorer.view._reading):
             cache.clear()
 
     forget()

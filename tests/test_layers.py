@@ -24,7 +24,10 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "views.components": ({"tokens", "trace", "glossary", "views", "words"}, {"torch", "numpy", "streamlit"}),
     "address": ({"config"}, set()),
     "passes": ({"config", "tokens", "checkpoints", "trace", "transformer", "analysis"}, {"torch", "streamlit"}),
-    "controls": ({"config", "tokens", "checkpoints", "words", "address", "passes", "analysis"}, {"streamlit"}),
+    "reader": ({"config", "tokens", "checkpoints", "words", "address", "passes"}, {"streamlit"}),
+    "view": ({"config", "tokens", "checkpoints", "words", "address", "passes", "reader", "analysis"}, {"streamlit"}),
+    "controls": ({"config", "checkpoints", "words", "address", "passes", "reader", "view"}, {"streamlit"}),
+    "panel": ({"reader", "view", "analysis", "views.components"}, {"streamlit"}),
 }
 FRAME = {"streamlit"}  # what app.py and the pages may import besides `explorer`
 

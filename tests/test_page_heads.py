@@ -89,7 +89,7 @@ def test_other_head_counts(architecture, heads, monkeypatch):
     read = [torch.tensor(ids[stack]) if stack in config.stacks else None for stack in ("encoder", "decoder")]
     run = passes.Pass(model, *read, trace(model, *read))
     app = AppTest.from_function(_page, default_timeout=60)
-    monkeypatch.setattr("explorer.controls.current", lambda: _view(run, ids))
+    monkeypatch.setattr("explorer.view.current", lambda: _view(run, ids))
     sound(app.run())
     assert len(message(app, "headmap")["maps"][0]["shares"][0]) == heads
 

@@ -1,7 +1,7 @@
 // Chips in a row, or in front of bars.
 
 function strip(data, root, pick) {
-  const row = element("div", "strip");
+  const row = element("div", data.tall ? "strip tall" : "strip");
   row.setAttribute("role", "group");
   row.setAttribute("aria-label", data.name);
   const buttons = [];

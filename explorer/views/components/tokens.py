@@ -54,10 +54,12 @@ def strip(
     focus: int | None = None,
     on_pick: Callable[[int], None] | None = None,
     hint: str = "",
+    tall: bool = False,
 ) -> None:
     """Draw a text's tokens with their ids. `on_pick` is called with the position of a clicked one, before the rerun.
 
-    `name` says to a screen reader what the row is, `hint` what a click does.
+    `name` says to a screen reader what the row is, `hint` what a click does. Many tokens scroll in a window, which is
+    a few rows high, or `tall`.
     """
 
     def picked():
@@ -65,7 +67,7 @@ def strip(
         if isinstance(position, int) and 0 <= position < len(tokens) and on_pick:
             on_pick(position)
 
-    data = strip_data(tokens, focus) | {"name": name, "hint": hint, "clickable": on_pick is not None}
+    data = strip_data(tokens, focus) | {"name": name, "hint": hint, "tall": tall, "clickable": on_pick is not None}
     _component(key=key, data=data, on_pick_change=picked)
 
 

@@ -1,0 +1,147 @@
+"""What a reader has chosen: the text, the model, where to look, the options of a page.
+
+The choices belong to the visit, not to the widgets: a widget shows a choice and, when it is touched, changes it. So
+nothing is lost when a widget is not drawn, and labels may change with the language while the choices stay.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from explorer import address, checkpoints, passes
+from explorer.address import Choices, shortened
+from explorer.config import Config
+from explorer.tokens import MASK_TEXT, Token
+from explorer.words import LANGUAGES, Words, verbatim
+
+FIRST_TEXT = {
+    "en": "The cat sat on the mat because it was tired.",
+    "ko": "고양이가 피곤해서 매트 위에 앉았다.",
+}
+
+
+def begin() -> Words:
+    """Read the address where a visit begins or goes back in history, and return the words of the chosen language."""
+    state = st.session_state
+    if "choices" not in state:
+        language = "ko" if (st.context.locale or "").lower().startswith("ko") else "en"
+        if st.query_params.get("lang") in LANGUAGES:
+            language = st.query_params["lang"]
+        _read(Choices(language=language, text=FIRST_TEXT[language]))
+    elif get_script_run_ctx().is_history_navigation:
+        kept = state.choices
+        target = "" if address.carries(kept.target) else kept.target
+        _read(replace(kept, target=target, head=0, focus=None, cut=False))
+    state.view, state.asked = None, []
+    return Words(state.choices.language)
+
+
+def _read(otherwise: Choices) -> None:
+    found, changes = address.read(st.query_params.to_dict(), models(), list(LANGUAGES), otherwise)
+    st.session_state.choices, st.session_state.changes = found, changes
+
+
+def models() -> dict[str, Config]:
+    """The trained models by name, with their sizes; the plain sizes where a card cannot be read."""
+    return {name: _config(name) for name in checkpoints.available()}
+
+
+def _config(name: str) -> Config:
+    architecture, norm, heads = name.rsplit("-", 2)
+    try:
+        return Config(**passes.card(name)["config"])
+    except checkpoints.CheckpointError:  # the reader is told when this model is chosen
+        return Config(architecture, norm, int(heads))
+
+
+def choices() -> Choices:
+    """What this visitor has chosen. To change it, use `choose`."""
+    return st.session_state.choices
+
+
+def words() -> Words:
+    """The words of the chosen language."""
+    return Words(choices().language)
+
+
+def choose(**chosen: object) -> None:
+    """Change choices by name, for the run that follows: a callback of a widget that is not one of the frame's."""
+    for name, value in chosen.items():
+        setattr(st.session_state.choices, name, value)
+    if "text" in chosen:
+        st.session_state.choices.focus, st.session_state.choices.cut = None, False
+    st.session_state.changes = []
+
+
+def switch(architecture: str | None = None, norm: str | None = None) -> None:
+    """Choose another architecture or norm order, and the nearest heads, layer and head that it has. For callbacks."""
+    choose(architecture=architecture or choices().architecture, norm=norm or choices().norm)
+    nearest_model()
+
+
+def nearest_model() -> None:
+    """After another model was chosen: the nearest heads and norm that it has, and its nearest layer and head."""
+    chosen, known = choices(), models()
+    asked = {"arch": chosen.architecture, "norm": chosen.norm, "heads": str(chosen.heads)}
+    asked |= {"layer": str(chosen.layer), "head": str(chosen.head)}
+    found, _ = address.read(asked, known, list(LANGUAGES), chosen)
+    choose(norm=found.norm, heads=found.heads, layer=found.layer, head=found.head)
+
+
+def option(name: str, usual: str = "", offered: Sequence[str] | None = None) -> str:
+    """What the reader chose on a page, under a short name that stands in the address while the page is shown.
+
+    Another page that asks for the same name shares the choice. A value that is not `offered` gives way to `usual`,
+    and the page says so.
+    """
+    if name not in st.session_state.asked:
+        st.session_state.asked.append(name)
+    chosen = choices().options.get(name)
+    if chosen is None:
+        return usual
+    if offered is not None and chosen not in offered:
+        choices().options[name] = usual
+        words = Words(choices().language)
+        st.info(words("changed.option", name=name, given=verbatim(shortened(chosen)), used=verbatim(usual)))
+        return usual
+    return chosen
+
+
+def set_option(name: str, value: str) -> None:
+    """Choose a page's option: for callbacks."""
+    choices().options[name] = value
+    st.session_state.changes = []
+
+
+def whole(name: str, usual: int, below: int) -> int:
+    """A page's option as a whole number below a limit; the usual one where it is none."""
+    given = option(name)
+    return int(given) if given.isdecimal() and len(given) < 10 and int(given) < below else usual
+
+
+def cell(shape: Sequence[int], name: str = "c") -> tuple[int, ...] | None:
+    """The cell that the reader chose (an option), where a value of this shape has it."""
+    asked = option(name).split(",")
+    if len(asked) != len(shape) or not all(at.isdecimal() and len(at) < 10 for at in asked):
+        return None
+    index = tuple(map(int, asked))
+    return index if all(at < size for at, size in zip(index, shape, strict=True)) else None
+
+
+def open_value(path: str, index: Sequence[int] | None = None) -> None:
+    """Go to the page of all values and open one there, with one of its cells. For callbacks on any page."""
+    names = path.split(".")
+    if names[1:2] == ["layers"]:
+        choose(layer=int(names[2]))
+    set_option("v", path)
+    set_option("c", ",".join(map(str, index)) if index is not None else "")
+    st.session_state.go = "values"
+
+
+def mask(group: Sequence[Token]) -> None:
+    """Write [MASK] in the place of a token, or of those that share a character with it. For callbacks."""
+    text = choices().text
+    start, end = group[0].start + group[0].spaces, group[-1].end
+    choose(text=f"{text[:start]}{MASK_TEXT}{text[end:]}")
