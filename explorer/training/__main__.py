@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -11,12 +12,12 @@ from explorer import checkpoints
 from explorer.config import ARCHITECTURES, NORMS, Config
 from explorer.training import corpus, seen, vocabulary
 from explorer.training.evaluate import evaluate
-from explorer.training.loop import Progress, train
+from explorer.training.loop import Progress, rates, train
 from explorer.training.objectives import OBJECTIVES
 
 HEADS = (1, 2, 4, 8)
 SEED = 17
-BUDGET = {"encoder": 5_500_000, "decoder": 9_500_000, "encoder-decoder": 6_500_000}  # tokens
+BUDGET = {"encoder": 8_000_000, "decoder": 9_500_000, "encoder-decoder": 6_500_000}  # tokens
 NAMES = [f"{architecture}-{norm}-{heads}" for architecture in ARCHITECTURES for norm in NORMS for heads in HEADS]
 CURVE_POINTS = 200
 
@@ -48,7 +49,7 @@ def arguments() -> argparse.Namespace:
         default=Path.home() / ".cache" / "transformer-explorer",
         help="folder for what resuming needs (default: %(default)s)",
     )
-    parser.add_argument("--tokens", type=int, help="budget of tokens (default: 5.5 to 9.5 million)")
+    parser.add_argument("--tokens", type=int, help="budget of tokens (default: 6.5 to 9.5 million)")
     parser.add_argument("--seed", type=int, default=SEED, help="default: %(default)s")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")
     chosen = parser.parse_args()
@@ -82,6 +83,7 @@ def card(config: Config, chosen: argparse.Namespace, progress: Progress) -> dict
         "licence": "CC BY-SA 4.0",
         "seed": chosen.seed,
         "budget_tokens": chosen.tokens or BUDGET[config.architecture],
+        "rates": asdict(rates(config)),
         "steps": len(progress.tokens),
         "seconds": round(progress.seconds),
         "torch": torch.__version__,
