@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from explorer.analysis.attention import Saturation
+    from explorer.analysis.cache import Saved
     from explorer.analysis.crossing import Effects
     from explorer.analysis.generation import Beam, Generated, Settings, Step
     from explorer.analysis.length import Stretch, Strung
@@ -249,6 +250,16 @@ def step(name: str, source: Ids, ids: Ids, settings: "Settings", chosen: int | N
     from explorer.analysis import generation
 
     return generation.step(model(name), torch.tensor(source) if source else None, ids, settings, chosen)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def saved(name: str, source: Ids, ids: Ids) -> "Saved":
+    """What a key-value cache saves a decoder at the last of these ids (see analysis.cache.saved)."""
+    import torch
+
+    from explorer.analysis import cache
+
+    return cache.saved(model(name), torch.tensor(source) if source else None, torch.tensor(ids))
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)

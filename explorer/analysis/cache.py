@@ -102,13 +102,14 @@ class Saved:
     `probability` is the largest difference between the two ways in the probabilities after each token; `difference` the
     largest in any number of the last step, as a share of the number where that is greater than 1. In single precision
     the latter reaches a few 1e-5: products of other sizes are summed in another order, and sums in which large terms
-    cancel show it. `milliseconds` were measured, the fastest of TRIES: a whole pass, and a step with the cache.
+    cancel show it. `milliseconds` were measured, the fastest of `tries`: a whole pass, and a step with the cache.
     """
 
     parts: tuple[Part, ...]
     probability: float
     difference: float
     milliseconds: tuple[float, float]
+    tries: int = TRIES
 
     @property
     def ok(self) -> bool:

@@ -1,0 +1,59 @@
+"""What a key-value cache saves: the counts of `analysis.cache.Saved` as a table and as bars. Pure."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+
+from explorer.views.charts import BEST, INK
+from explorer.words import Words
+
+STEP, BAR = 38, 12  # px: a bar with its name above it, and the bar
+AXIS = 76  # px below the bars
+WHOLE = 0.22  # where on the sequential range the whole pass stands; the step with the cache stands at BEST
+
+
+def table(parts: Sequence, words: Words) -> str:
+    """The parts in Markdown, a row each: the numbers of a whole pass, those computed with a cache and those taken from
+    it, and the multiplications both ways."""
+    counts = ("whole", "anew", "kept", "multiplied_whole", "multiplied_anew")
+    rows = [
+        [words("generation.cache.part"), *(words(f"generation.cache.{name}") for name in counts)],
+        [":--", *(["--:"] * len(counts))],
+        *(
+            [words(f"generation.cache.of.{part.name}"), *(f"{getattr(part, name):,}" for name in counts)]
+            for part in parts
+        ),
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def multiplications(parts: Sequence, words: Words) -> alt.LayerChart:
+    """A bar for the multiplications of each part in a whole pass, and in it one for those of a step with a cache."""
+    counted = [part for part in parts if part.multiplied_whole]
+    frame = pd.DataFrame(
+        {
+            "place": place,
+            "part": words(f"generation.cache.of.{part.name}"),
+            "whole": part.multiplied_whole,
+            "anew": part.multiplied_anew,
+            "light": WHOLE,
+            "dark": BEST,
+        }
+        for place, part in enumerate(counted)
+    )
+    base = alt.Chart(frame, height=STEP * len(frame) + AXIS).encode(
+        y=alt.Y("place:O").axis(None).sort("ascending").scale(paddingInner=1 - BAR / STEP),
+        tooltip=[
+            alt.Tooltip("part:N", title=words("generation.cache.part")),
+            alt.Tooltip("whole:Q", title=words("generation.cache.multiplied_whole"), format=","),
+            alt.Tooltip("anew:Q", title=words("generation.cache.multiplied_anew"), format=","),
+        ],
+    )
+    axis = alt.Axis(title=words("generation.cache.multiplications"), tickCount=3, format="~s", domain=False)
+    tone = {name: alt.Color(f"{name}:Q").scale(domain=[0, 1]).legend(None) for name in ("light", "dark")}
+    whole = base.mark_bar(cornerRadius=2, size=BAR).encode(x=alt.X("whole:Q").axis(axis), color=tone["light"])
+    anew = base.mark_bar(cornerRadius=2, size=BAR).encode(x="anew:Q", color=tone["dark"])
+    name = base.mark_text(align="left", baseline="bottom", dy=-BAR / 2 - 3, color=INK, fontSize=12)
+    name = name.encode(x=alt.value(0), text="part:N")
+    return alt.layer(whole, anew, name).configure_view(stroke=None).configure_axis(grid=False)
