@@ -330,9 +330,14 @@ def what_a_cache_saves(ids: tuple[int, ...]) -> None:
         )  # fmt: skip
         st.markdown(words("generation.cache.agree" if found.ok else "generation.cache.apart", n=len(ids), **figures))
         st.caption(words("generation.cache.measured", tries=found.tries, whole=whole, step=step))
-    st.altair_chart(saving.multiplications(found.parts, words), width="stretch", key="multiplications")
-    st.markdown(saving.table([*found.parts, found.all], words))
-    st.caption(words("generation.cache.counted"))
+    numbers, products = st.columns([6, 5], gap="large")
+    every = found.all
+    numbers.markdown(words("generation.cache.numbers", whole=every.whole, anew=every.anew, kept=every.kept))
+    numbers.markdown(saving.table(found.parts, words))
+    products.markdown(
+        words("generation.cache.multiplications", whole=every.multiplied_whole, anew=every.multiplied_anew)
+    )
+    products.altair_chart(saving.multiplications(found.parts, words), width="stretch", key="multiplications")
 
 
 def beam_search(width: int) -> None:

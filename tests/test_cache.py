@@ -10,6 +10,8 @@ from explorer.analysis.cache import Cache, saved
 from explorer.config import BOS
 from explorer.tokens import Tokenizer
 from explorer.trace import Trace, trace
+from explorer.views import saving
+from explorer.words import LANGUAGES, Words
 from tests.small import GRID, model, named, texts
 
 DECODERS = [config for config in GRID if "decoder" in config.stacks and config.activation == "gelu"]
@@ -156,6 +158,19 @@ def test_a_wrong_cache_is_seen(monkeypatch):
     monkeypatch.setattr(caching, "sinusoids", lambda length, width: right(length, width).roll(1, 0))
     found = saved(made, None, target)
     assert not found.ok and found.probability > 1e-3
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_bars_are_the_multiplications(language):
+    config = next(config for config in DECODERS if config.architecture == "encoder-decoder")
+    found, words = saved(model(config), *texts(config)).parts, Words(language)
+    spec = saving.multiplications(found, words).to_dict()
+    (rows,) = spec["datasets"].values()
+    counted = [part for part in found if part.multiplied_whole]
+    assert len(counted) == 6 and [row["whole"] for row in rows] == [part.multiplied_whole for part in counted]
+    assert [row["anew"] for row in rows] == [part.multiplied_anew for part in counted]
+    assert [row["part"] for row in rows] == [words(f"generation.cache.of.{part.name}") for part in counted]
+    assert len(saving.table(found, words).splitlines()) == 2 + len(found)
 
 
 def test_what_cannot_be_read_is_refused():

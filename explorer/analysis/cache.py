@@ -17,7 +17,7 @@ from explorer.trace import Record, Trace, silent, trace
 from explorer.transformer import Transformer, everything, everything_before, sinusoids
 
 TOLERANCE = 1e-5  # how far the probabilities of the two ways may lie apart
-TRIES = 3  # of which the fastest counts
+TRIES = 5  # of which the fastest counts
 PARTS = ("encoder", "embedding", "keys", "memory", "attention", "feed_forward", "stream", "prediction")
 
 
@@ -108,7 +108,7 @@ class Saved:
     parts: tuple[Part, ...]
     probability: float
     difference: float
-    milliseconds: tuple[float, float]
+    milliseconds: tuple[float, ...]
     tries: int = TRIES
 
     @property
@@ -141,7 +141,7 @@ def saved(model: Transformer, source: Tensor | None, ids: Tensor) -> Saved:
         _parts(whole, step, cache),
         float((torch.cat([*steps, last]) - all_of_them).abs().max()),
         max(_difference(value.tensor, _last(whole[path].tensor, value.tensor)) for path, value in step.items()),
-        (_fastest(lambda: model.predict(model.vectors(source, ids))), _fastest(lambda: cache.read(ids[-1:]))),
+        _fastest(lambda: model.predict(model.vectors(source, ids)), lambda: cache.read(ids[-1:])),
     )
 
 
@@ -198,12 +198,13 @@ def _multiplications(path: str, whole: Trace) -> int:
     )
 
 
-def _fastest(step: Callable[[], object]) -> float:
-    """The time of the fastest of some tries, in milliseconds."""
-    times = []
+def _fastest(*steps: Callable[[], object]) -> tuple[float, ...]:
+    """The times of some steps, taken in turn, in milliseconds: of each the fastest try."""
+    times: list[list[float]] = [[] for _ in steps]
     with torch.inference_mode():
         for _ in range(TRIES):
-            start = time.perf_counter()
-            step()
-            times.append(time.perf_counter() - start)
-    return 1000 * min(times)
+            for step, taken in zip(steps, times, strict=True):
+                start = time.perf_counter()
+                step()
+                taken.append(time.perf_counter() - start)
+    return tuple(1000 * min(taken) for taken in times)

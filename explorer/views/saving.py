@@ -5,18 +5,16 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from explorer.views.charts import BEST, INK
+from explorer.views.charts import BEST, INK, PADDING
 from explorer.words import Words
 
 STEP, BAR = 38, 12  # px: a bar with its name above it, and the bar
-AXIS = 76  # px below the bars
 WHOLE = 0.22  # where on the sequential range the whole pass stands; the step with the cache stands at BEST
 
 
 def table(parts: Sequence, words: Words) -> str:
-    """The parts in Markdown, a row each: the numbers of a whole pass, those computed with a cache and those taken from
-    it, and the multiplications both ways."""
-    counts = ("whole", "anew", "kept", "multiplied_whole", "multiplied_anew")
+    """The parts in Markdown, a row each: the numbers of a whole pass, and those computed and kept with a cache."""
+    counts = ("whole", "anew", "kept")
     rows = [
         [words("generation.cache.part"), *(words(f"generation.cache.{name}") for name in counts)],
         [":--", *(["--:"] * len(counts))],
@@ -37,12 +35,13 @@ def multiplications(parts: Sequence, words: Words) -> alt.LayerChart:
             "part": words(f"generation.cache.of.{part.name}"),
             "whole": part.multiplied_whole,
             "anew": part.multiplied_anew,
+            "counts": f"{part.multiplied_whole:,} → {part.multiplied_anew:,}",
             "light": WHOLE,
             "dark": BEST,
         }
         for place, part in enumerate(counted)
     )
-    base = alt.Chart(frame, height=STEP * len(frame) + AXIS).encode(
+    base = alt.Chart(frame, height=STEP * len(frame) + PADDING).encode(
         y=alt.Y("place:O").axis(None).sort("ascending").scale(paddingInner=1 - BAR / STEP),
         tooltip=[
             alt.Tooltip("part:N", title=words("generation.cache.part")),
@@ -50,10 +49,10 @@ def multiplications(parts: Sequence, words: Words) -> alt.LayerChart:
             alt.Tooltip("anew:Q", title=words("generation.cache.multiplied_anew"), format=","),
         ],
     )
-    axis = alt.Axis(title=words("generation.cache.multiplications"), tickCount=3, format="~s", domain=False)
     tone = {name: alt.Color(f"{name}:Q").scale(domain=[0, 1]).legend(None) for name in ("light", "dark")}
-    whole = base.mark_bar(cornerRadius=2, size=BAR).encode(x=alt.X("whole:Q").axis(axis), color=tone["light"])
+    whole = base.mark_bar(cornerRadius=2, size=BAR).encode(x=alt.X("whole:Q").axis(None), color=tone["light"])
     anew = base.mark_bar(cornerRadius=2, size=BAR).encode(x="anew:Q", color=tone["dark"])
-    name = base.mark_text(align="left", baseline="bottom", dy=-BAR / 2 - 3, color=INK, fontSize=12)
-    name = name.encode(x=alt.value(0), text="part:N")
-    return alt.layer(whole, anew, name).configure_view(stroke=None).configure_axis(grid=False)
+    above = {"baseline": "bottom", "dy": -BAR / 2 - 3, "color": INK, "fontSize": 12}
+    name = base.mark_text(align="left", **above).encode(x=alt.value(0), text="part:N")
+    counts = base.mark_text(align="right", opacity=0.75, **above).encode(x=alt.value("width"), text="counts:N")
+    return alt.layer(whole, anew, name, counts).configure_view(stroke=None)

@@ -1,5 +1,6 @@
 """The page of generation in a real browser: write, look at what was passed over, branch, and follow the pass."""
 
+import re
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -37,3 +38,40 @@ def test_the_tree_stands_in_its_frame(page, address):
     box = page.locator(".frame:has(.tree)").bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= 390
     assert page.locator(".tree path.best").count() == page.locator(".tree .chip.best").count() - 1
+
+
+SLOW = """
+import runpy, time
+from explorer.analysis import generation
+
+if not hasattr(generation, "unhurried"):
+    generation.unhurried = generation.step
+
+    def step(*given, **named):
+        time.sleep(0.1)
+        return generation.unhurried(*given, **named)
+
+    generation.step = step
+runpy.run_path({app!r}, run_name="__main__")
+"""
+
+
+def test_a_run_can_be_stopped_and_keeps_what_it_has(page, server, tmp_path):
+    """The app with a tenth of a second for each token, so that there is time to press the button."""
+    (tmp_path / "slow.py").write_text(SLOW.format(app=str(ROOT / "app.py")), encoding="utf-8")
+    (tmp_path / "pages").symlink_to(ROOT / "pages")
+    page.goto(f"{server(tmp_path / 'slow.py')}/generation?{urlencode(ADDRESS | {'temp': 1, 'seed': 3})}")
+    page.get_by_role("button", name="To the end").click()
+    page.get_by_text("12 tokens written").wait_for()
+    page.get_by_role("button", name="Stop").click()
+    label = page.get_by_text("stopped by you after")
+    label.wait_for()
+    kept = int(re.search(r"Partial: stopped by you after (\d+) tokens", label.inner_text())[1])
+    assert 12 <= kept < 60
+    assert page.locator("button.chip.written").count() == kept
+    assert page.get_by_role("button", name="Stop").count() == 0
+    page.wait_for_function("n => new URLSearchParams(location.search).get('halted') === String(n)", arg=kept)
+    page.reload()
+    page.get_by_text(f"stopped by you after {kept} tokens").wait_for()
+    page.get_by_role("button", name="One token").click()
+    page.get_by_text(f"{kept + 1} tokens written so far").wait_for()
