@@ -6,11 +6,13 @@ from explorer import controls, glossary, panel, passes, reader
 from explorer.analysis import attribution, memory
 from explorer.analysis.predictions import prediction
 from explorer.analysis.stream import parameter, read_by
+from explorer.changes import read
 from explorer.config import ACTIVATIONS, MASK
 from explorer.view import current
 from explorer.views import terms
 from explorer.views.components import feed_forward
-from explorer.views.components.tokens import percent, strip
+from explorer.views.components.tokens import strip
+from explorer.views.terms import percent
 from explorer.words import strong
 
 ROWS = 8  # neurons in the picture
@@ -61,12 +63,18 @@ with left:
     orders = ORDERS if stack == view.stack else ORDERS[:2]
     order = controls.pick_option("order", orders, lambda name: words(f"ff.order.{name}"), "open", words("ff.order"))
 with right:
+    installed = [
+        change.action
+        for change in read(view.run.changes)
+        if change.action in ACTIVATIONS and change.stack == stack and change.layer in (None, view.layer)
+    ]
+    usual = installed[-1] if installed else config.activation
     gate = controls.pick_option(
-        "gate", ACTIVATIONS, lambda name: words(f"ff.gate_used.{name}"), config.activation, words("ff.gate_used")
+        "gate", ACTIVATIONS, lambda name: words(f"ff.gate_used.{name}"), usual, words("ff.gate_used")
     )
 ids = view.run.ids
-other_gate = "" if gate == config.activation else ";".join(f"{gate}:{name[0]}" for name in config.stacks)
-run = passes.edited(view.choices.model, *ids, other_gate) if other_gate else view.run
+other_gate = "" if gate == usual else ";".join(f"{gate}:{name[0]}" for name in config.stacks)
+run = view.again(more=other_gate)
 trace = run.trace
 shown = view.over(run)
 
@@ -159,7 +167,7 @@ fired, texts = all_fired[path], all_texts[stack]
 widest = [found for found in fired.strongest(neuron, 400) if not texts[found.text][1][found.place].special][:WIDEST]
 value = memory.value(trace, path, neuron)
 off = ";".join(filter(None, (other_gate, f"off:{stack[0]}{view.layer}f.n{neuron}")))
-without = passes.edited(view.choices.model, *ids, off).trace
+without = view.again(more=off).trace
 masked = config.architecture != "encoder" or tokens[place].id == MASK
 
 
@@ -232,6 +240,7 @@ with counted:
 alone, dropping = st.columns([5, 4], gap="large")
 with alone:
     st.subheader(words("ff.alone"), anchor=False)
+    controls.unedited(view)
     found = {
         name: passes.others_turned(view.choices.model, *ids, f"{layer}{name}", place)
         for name in ("feed_forward", "self_attention")
@@ -248,6 +257,7 @@ with alone:
 with dropping:
     st.subheader(words("ff.dropout"), anchor=False)
     st.markdown(prose["dropout"].format(share=percent(config.dropout)))
+    controls.unedited(view)
     draw = reader.whole("draw", 1, 100_000)
     dropped = passes.dropped(view.choices.model, *ids, draw)
     st.markdown(
@@ -256,7 +266,7 @@ with dropping:
             n=int((dropped[f"{path}.output"].tensor[place] == 0).sum()),
             all=config.d_model,
             token=strong(view.token(target).label),
-            before=percent(float(view.trace["probabilities"].tensor[view.focus, target])),
+            before=percent(float(view.plain.trace["probabilities"].tensor[view.focus, target])),
             after=percent(float(dropped["probabilities"].tensor[view.focus, target])),
         )
     )

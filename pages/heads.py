@@ -11,7 +11,8 @@ from explorer.view import current
 from explorer.views import heads as charts
 from explorer.views.components.headmap import Question, headmap, share
 from explorer.views.components.matrix import matrix
-from explorer.views.components.tokens import Bar, bars, percent
+from explorer.views.components.tokens import Bar, bars
+from explorer.views.terms import percent
 from explorer.words import verbatim
 
 READY = {

@@ -12,7 +12,8 @@ from explorer.tokens import groups
 from explorer.view import current
 from explorer.views import terms
 from explorer.views.components import prediction as pictures
-from explorer.views.components.tokens import percent, strip
+from explorer.views.components.tokens import strip
+from explorer.views.terms import percent
 from explorer.words import strong
 
 LISTED = 10  # tokens of the vocabulary in the picture
@@ -235,6 +236,7 @@ def training() -> None:
         places = [position for position, one in enumerate(tokens) if not one.special]
         window = places[max(0, min(len(places) - TURNS, place - TURNS // 2)) :][:TURNS]
         left_out = len(places) - len(window)
+        controls.unedited(view)
         answers = passes.masked_in_turn(view.choices.model, ids[0], tuple(window))
     else:
         answers = followed(trace)
@@ -312,6 +314,8 @@ def part_name(part: attribution.Part) -> str:
         return words("prediction.part.token", token=tokens[place].label)
     if part.kind == "position":
         return words("prediction.part.position")
+    if part.kind == "edit":
+        return words("prediction.part.edit")
     names = part.path.split(".")
     layer = "" if part.layer is None else f"{words('layer.of', n=part.layer)} · "
     if part.kind == "head":
@@ -369,7 +373,7 @@ def reached() -> None:
     expected = prediction(trace, max(0, swap - (not masking)), len(SPECIAL_TOKENS) + 2).best
     new = next(id for id, _ in expected if id != read[swap] and id >= len(SPECIAL_TOKENS))
     changed = reach.replaced(read, swap, new)
-    again = passes.run(view.choices.model, *((changed, ()) if masking else (ids[0], changed)))
+    again = view.again((changed, ()) if masking else (ids[0], changed))
     found = reach.spread(trace, again.trace)
     strip(
         tokens,

@@ -12,34 +12,11 @@ from explorer import address, checkpoints, controls, passes
 from explorer.config import EOS, MAX_TOKENS, Config
 from explorer.tokens import Tokenizer
 from explorer.words import LANGUAGES, Words
+from tests.visits import sound, texts, turn, visit
 
 ROOT = Path(__file__).parents[1]
 ARCHITECTURES = ("encoder", "decoder", "encoder-decoder")
 PAGES = [name for name, _ in controls.PAGES]
-
-
-def visit(page: str = "start", locale: str = "en-US", **address) -> AppTest:
-    """A visit that opens with an address, on a page."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    app.context = {"locale": locale}
-    for name, value in address.items():
-        app.query_params[name] = str(value)
-    app.run()
-    return turn(app, page)
-
-
-def turn(app: AppTest, page: str) -> AppTest:
-    return app.switch_page(f"pages/{page}.py").run()
-
-
-def sound(app: AppTest) -> AppTest:
-    assert not app.exception, [error.message for error in app.exception]
-    return app
-
-
-def texts(app: AppTest) -> str:
-    kinds = ("title", "subheader", "markdown", "caption", "info", "warning", "error")
-    return "\n".join(element.value for kind in kinds for element in getattr(app, kind))
 
 
 def shown(app: AppTest):

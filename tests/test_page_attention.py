@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.analysis import attention
 from explorer.views.terms import number
 from explorer.words import LANGUAGES, Words
-from tests.test_app import sound, texts, visit
+from tests.visits import sound, texts, visit
 
 SENTENCE = "The cat sat on the mat."
 

@@ -1,7 +1,6 @@
 """The page of two stacks: what it draws is the trace's, in every architecture and language; and what it claims."""
 
 import json
-from pathlib import Path
 
 import pytest
 import torch
@@ -16,19 +15,14 @@ from explorer.trace import trace
 from explorer.views.components import crossing
 from explorer.words import LANGUAGES, Words
 from tests.small import GRID, model, texts
+from tests.visits import visit
 
-ROOT = Path(__file__).parents[1]
 WEIGHTS = "decoder.layers.1.cross_attention.weights"
 
 
-def visit(**address) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    for name, value in address.items():
-        app.query_params[name] = str(value)
-    app.run()
-    app.switch_page("pages/cross_attention.py").run()
-    assert not app.exception, [error.message for error in app.exception]
-    return app
+def crossing_page(**address) -> AppTest:
+    """The page, of an encoder-decoder."""
+    return visit("cross_attention", arch="encoder-decoder", **address)
 
 
 def drawn(app: AppTest, kind: str) -> dict:
@@ -45,7 +39,7 @@ def said(app: AppTest) -> str:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("architecture", ("encoder", "decoder"))
 def test_a_single_stack_says_why_and_offers_the_other(architecture, language):
-    app = visit(arch=architecture, lang=language, s="The doctor is in the kitchen.")
+    app = visit("cross_attention", arch=architecture, lang=language, s="The doctor is in the kitchen.")
     words = Words(language)
     assert words.prose("cross_attention")[f"not {architecture}"] in said(app)
     (button,) = [button for button in app.button if button.label == words("crossing.switch")]
@@ -59,7 +53,7 @@ def test_a_single_stack_says_why_and_offers_the_other(architecture, language):
 def test_the_picture_is_the_trace(norm, language):
     texts = {"s": "The doctor is in the kitchen.", "t": "의사는 부엌에 있어요."}
     place = {"layer": 1, "of": "head", "head": 2, "at": 3}
-    app = visit(arch="encoder-decoder", norm=norm, lang=language, **texts, **place)
+    app = crossing_page(norm=norm, lang=language, **texts, **place)
     view = app.session_state.view
     tensor = view.trace[WEIGHTS].tensor[2]
     data = drawn(app, "curves")
@@ -71,7 +65,14 @@ def test_the_picture_is_the_trace(norm, language):
 
 
 def test_the_table_is_what_hiding_costs():
-    app = visit(arch="encoder-decoder", lang="en", s="The doctor is in the kitchen.", t="의사는 부엌에 있어요.", at=2)
+    app = visit(
+        "cross_attention",
+        arch="encoder-decoder",
+        lang="en",
+        s="The doctor is in the kitchen.",
+        t="의사는 부엌에 있어요.",
+        at=2,
+    )
     view = app.session_state.view
     found = measured.effects(view.run.model, view.run.source, view.run.target)
     looks = measured.looks(view.trace)
@@ -91,15 +92,17 @@ def test_the_table_is_what_hiding_costs():
 
 
 def test_a_cell_of_the_address_opens_its_arithmetic():
-    app = visit(arch="encoder-decoder", lang="en", s="The cat.", t="고양이", layer=1, v=WEIGHTS, c="0,1,2")
+    app = visit(
+        "cross_attention", arch="encoder-decoder", lang="en", s="The cat.", t="고양이", layer=1, v=WEIGHTS, c="0,1,2"
+    )
     assert f":gray[`{WEIGHTS}[0, 1, 2]`]" in said(app)
-    other = visit(arch="encoder-decoder", lang="en", s="The cat.", t="고양이", v="logits", c="0,1")
+    other = crossing_page(lang="en", s="The cat.", t="고양이", v="logits", c="0,1")
     assert "logits[0, 1]" not in said(other)
 
 
 @pytest.mark.parametrize("text", ("a", "!! **x** $y$ <b>z</b> :red[r]", "the " * 90))
 def test_odd_and_long_texts(text):
-    app = visit(arch="encoder-decoder", lang="en", s=text, t=text)
+    app = crossing_page(lang="en", s=text, t=text)
     data = drawn(app, "curves")
     assert len(data["source"]) <= crossing.MOST and len(data["target"]) <= crossing.MOST
     assert sum(data["left_out"]) + len(data["source"]) + len(data["target"]) == sum(
@@ -204,5 +207,5 @@ def test_look_3_a_vector_is_not_a_word(claimed):
 
 
 def test_a_short_source_of_a_long_target_has_all_its_tokens_listed():
-    app = visit(arch="encoder-decoder", lang="en", s="a dog", t=" the" * 250)
+    app = crossing_page(lang="en", s="a dog", t=" the" * 250)
     assert len(drawn(app, "needs")["rows"]) >= len(app.session_state.view.tokens["encoder"])

@@ -8,11 +8,11 @@ import torch
 
 from explorer import passes
 from explorer.analysis import embedding, length, memory
-from explorer.config import Config
+from explorer.config import ARCHITECTURES, Config
 from explorer.trace import trace
 from explorer.words import LANGUAGES, Words
 from tests.small import KINDS, model, recorded
-from tests.test_app import ARCHITECTURES, sound, texts, visit
+from tests.visits import sound, texts, visit
 
 TEXT = "The dog saw the cat and the cat saw a dog."
 

@@ -1,33 +1,23 @@
 """The page of the feed-forward layer: in every architecture, norm and language, with the trace's own numbers."""
 
 import json
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.analysis.edits import install, read
+from explorer.analysis.edits import install
+from explorer.changes import read
 from explorer.trace import trace
-from explorer.views.components.tokens import percent
+from explorer.views.terms import percent
 from explorer.words import Words
+from tests.visits import visit
 
-ROOT = Path(__file__).parents[1]
 KINDS = [  # every architecture in every language and norm
     (kind, norm, language)
     for kind in ("encoder", "decoder", "encoder-decoder")
     for norm, language in (("pre", "en"), ("post", "ko"))
 ]
 TEXT = "The cat saw the [MASK] dog."
-
-
-def visit(**address) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    for name, value in address.items():
-        app.query_params[name] = str(value)
-    app.run()
-    app.switch_page("pages/feed_forward.py").run()
-    assert not app.exception, [error.message for error in app.exception]
-    return app
 
 
 def data(app: AppTest, kind: str) -> dict:
@@ -42,7 +32,7 @@ def data(app: AppTest, kind: str) -> dict:
 
 @pytest.mark.parametrize(("kind", "norm", "language"), KINDS)
 def test_the_picture_holds_the_numbers_of_the_trace(kind, norm, language):
-    app = visit(arch=kind, norm=norm, lang=language, s=TEXT, layer=1)
+    app = visit("feed_forward", arch=kind, norm=norm, lang=language, s=TEXT, layer=1)
     view = app.session_state.view
     path = f"{view.stack}.layers.1.feed_forward"
     seen, drawn = view.trace, data(app, "layer")
@@ -69,7 +59,7 @@ def test_the_picture_holds_the_numbers_of_the_trace(kind, norm, language):
 
 
 def test_the_neuron_that_is_off_is_a_pass_without_it_and_the_neuron_stands_in_the_address():
-    app = visit(arch="decoder", norm="pre", lang="en", s=TEXT, layer=2, neuron=77)
+    app = visit("feed_forward", arch="decoder", norm="pre", lang="en", s=TEXT, layer=2, neuron=77)
     view, off = app.session_state.view, data(app, "neuron")["off"]
     assert data(app, "layer")["chosen"] == 77
     assert "neuron=77" in app.session_state.address
@@ -82,7 +72,7 @@ def test_the_neuron_that_is_off_is_a_pass_without_it_and_the_neuron_stands_in_th
 
 
 def test_relu_is_another_pass_and_says_so():
-    app = visit(arch="decoder", norm="pre", lang="en", s=TEXT, layer=3, gate="relu")
+    app = visit("feed_forward", arch="decoder", norm="pre", lang="en", s=TEXT, layer=3, gate="relu")
     drawn = data(app, "layer")
     assert (drawn["gate"], drawn["own"]) == ("relu", "gelu")
     assert drawn["activated"] == [max(0.0, h) for h in drawn["hidden"]]
@@ -94,7 +84,7 @@ def test_relu_is_another_pass_and_says_so():
 
 
 def test_each_token_is_alone_and_the_page_shows_it():
-    app = visit(arch="decoder", norm="pre", lang="en", s=TEXT)
+    app = visit("feed_forward", arch="decoder", norm="pre", lang="en", s=TEXT)
     table = next(element.value for element in app.markdown if element.value.startswith("| sublayer"))
     feed_forward, attention = table.splitlines()[2:]
     assert "| 0 | 128 of 128 |" in feed_forward
@@ -102,7 +92,7 @@ def test_each_token_is_alone_and_the_page_shows_it():
 
 
 def test_an_encoder_of_two_stacks_has_no_logit_of_its_own():
-    app = visit(arch="encoder-decoder", norm="pre", lang="ko", s="The cat sat.", side="encoder")
+    app = visit("feed_forward", arch="encoder-decoder", norm="pre", lang="ko", s="The cat sat.", side="encoder")
     drawn = data(app, "layer")
     assert drawn["target"] is None
     assert all(row["push"] > 0 for row in drawn["rows"])
@@ -110,16 +100,25 @@ def test_an_encoder_of_two_stacks_has_no_logit_of_its_own():
 
 @pytest.mark.parametrize("text", ("a", "**b** $x$ <i> :red[r] " * 3, "no " * 250))
 def test_odd_texts(text):
-    app = visit(arch="decoder", norm="post", lang="ko", s=text)
+    app = visit("feed_forward", arch="decoder", norm="post", lang="ko", s=text)
     assert data(app, "layer")["rows"]
     assert len(data(app, "neuron")["opens"]) <= 40
 
 
 def test_a_cell_opens_its_arithmetic_and_bad_addresses_open_nothing():
     path = "decoder.layers.1.feed_forward.hidden"
-    app = visit(arch="decoder", norm="pre", lang="en", s=TEXT, layer=1, p=path, pc="3,40")
+    app = visit("feed_forward", arch="decoder", norm="pre", lang="en", s=TEXT, layer=1, p=path, pc="3,40")
     assert any(f"`{path}[3, 40]`" in element.value for element in app.markdown)
     app = visit(
-        arch="decoder", norm="pre", lang="en", s=TEXT, layer=1, p="nonsense", pc="3,40", neuron="99999", draw="x"
+        "feed_forward",
+        arch="decoder",
+        norm="pre",
+        lang="en",
+        s=TEXT,
+        layer=1,
+        p="nonsense",
+        pc="3,40",
+        neuron="99999",
+        draw="x",
     )
     assert not any("[3, 40]" in element.value for element in app.markdown)

@@ -8,14 +8,14 @@ from streamlit.testing.v1 import AppTest
 
 from explorer import checkpoints, passes
 from explorer.analysis import attention, korean
-from explorer.config import Config
+from explorer.config import ARCHITECTURES, Config
 from explorer.tokens import Tokenizer
 from explorer.trace import trace
 from explorer.transformer import Transformer
 from explorer.views.components.headmap import Question, headmap_data, share
 from explorer.words import LANGUAGES, Words
 from tests.small import GRID, named, recorded
-from tests.test_app import ARCHITECTURES, sound, texts, visit
+from tests.visits import sound, texts, visit
 
 TEXT = "The dog saw the cat and the cat saw a dog."
 
@@ -102,7 +102,7 @@ def _page():
     from explorer.address import Choices
 
     st.session_state.framed, st.session_state.asked = True, []
-    st.session_state.changes, st.session_state.choices = [], Choices(text="x")
+    st.session_state.notices, st.session_state.choices = [], Choices(text="x")
     runpy.run_path("pages/heads.py")
 
 

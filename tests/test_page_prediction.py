@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from pathlib import Path
 
 import pytest
 import torch
@@ -14,24 +13,14 @@ from explorer.analysis import attribution, reach, sampling
 from explorer.analysis.predictions import followed
 from explorer.config import MASK
 from explorer.trace import trace
+from tests.visits import visit
 
-ROOT = Path(__file__).parents[1]
 KINDS = [  # every architecture in every language and norm
     (kind, norm, language)
     for kind in ("encoder", "decoder", "encoder-decoder")
     for norm, language in (("pre", "en"), ("post", "ko"))
 ]
 TEXT = "The cat saw the [MASK] dog."
-
-
-def visit(**address) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    for name, value in address.items():
-        app.query_params[name] = str(value)
-    app.run()
-    app.switch_page("pages/prediction.py").run()
-    assert not app.exception, [error.message for error in app.exception]
-    return app
 
 
 def pictures(app: AppTest) -> dict[str, list[dict]]:
@@ -50,7 +39,7 @@ def said(app: AppTest) -> str:
 
 @pytest.mark.parametrize(("kind", "norm", "language"), KINDS)
 def test_the_pictures_hold_the_numbers_of_the_trace(kind, norm, language):
-    app = visit(arch=kind, norm=norm, lang=language, s=TEXT)
+    app = visit("prediction", arch=kind, norm=norm, lang=language, s=TEXT)
     view, found = app.session_state.view, pictures(app)
     seen, place = view.trace, view.focus
     rows = found["output"][0]["rows"]
@@ -70,7 +59,9 @@ def test_the_pictures_hold_the_numbers_of_the_trace(kind, norm, language):
 
 
 def test_filters_are_shown_over_the_whole_vocabulary():
-    app = visit(arch="decoder", norm="pre", lang="en", s=TEXT, temperature="0.5", top_k="50", top_p="0.60")
+    app = visit(
+        "prediction", arch="decoder", norm="pre", lang="en", s=TEXT, temperature="0.5", top_k="50", top_p="0.60"
+    )
     output, curve = pictures(app)["output"][0], pictures(app)["curve"][0]
     assert curve["size"] == app.session_state.view.config.vocabulary
     assert curve["points"][-1] == [curve["size"], 1.0]
@@ -84,7 +75,7 @@ def test_filters_are_shown_over_the_whole_vocabulary():
 
 
 def test_what_was_expected_everywhere_and_its_loss():
-    app = visit(arch="decoder", norm="pre", lang="en", s=TEXT)
+    app = visit("prediction", arch="decoder", norm="pre", lang="en", s=TEXT)
     view = app.session_state.view
     answers = followed(view.trace)
     rows = pictures(app)["each"][0]["rows"]
@@ -95,10 +86,10 @@ def test_what_was_expected_everywhere_and_its_loss():
 
 
 def test_without_a_mask_an_encoder_claims_nothing_and_with_masks_it_fills_them():
-    app = visit(arch="encoder", norm="pre", lang="en", s="The cat sat.")
+    app = visit("prediction", arch="encoder", norm="pre", lang="en", s="The cat sat.")
     assert {"output", "lens", "parts"}.isdisjoint(pictures(app))
     assert "no prediction is claimed" in said(app)
-    app = visit(arch="encoder", norm="pre", lang="en", s="The [MASK] ate the [MASK].")
+    app = visit("prediction", arch="encoder", norm="pre", lang="en", s="The [MASK] ate the [MASK].")
     view = app.session_state.view
     strips = [
         json.loads(element.proto.json)
@@ -138,7 +129,16 @@ def test_a_vector_of_each_decoder_knows_nothing_of_later_tokens(name):
 def test_odd_texts_and_odd_addresses(kind, text):
     text = f"{text} [MASK]" if kind == "encoder" else text
     app = visit(
-        arch=kind, norm="post", lang="ko", s=text, token="99999", swap="-1", top_k="7", temperature="hot", p="q"
+        "prediction",
+        arch=kind,
+        norm="post",
+        lang="ko",
+        s=text,
+        token="99999",
+        swap="-1",
+        top_k="7",
+        temperature="hot",
+        p="q",
     )
     assert pictures(app)["output"][0]["rows"]
     assert len(pictures(app)["lens"][0]["columns"]) <= 9
@@ -148,7 +148,7 @@ def test_odd_texts_and_odd_addresses(kind, text):
 def test_a_drawn_token_that_is_part_of_a_character_is_finished(monkeypatch, character):
     first, *_, last = (token.id for token in passes.tokenizer().encode(character) if token.part)
     monkeypatch.setattr(sampling, "draw", lambda drawn: first)
-    app = visit(arch="decoder", lang="ko", s="나는")
+    app = visit("prediction", arch="decoder", lang="ko", s="나는")
     app.button(key="draw one").click().run()
     assert not app.exception
     written = app.session_state.choices.text.removeprefix("나는")

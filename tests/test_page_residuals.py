@@ -9,7 +9,7 @@ from explorer.config import ARCHITECTURES, NORMS, Config
 from explorer.views.residuals import decimal
 from explorer.views.terms import number
 from explorer.words import LANGUAGES, Words
-from tests.test_app import sound, texts, visit
+from tests.visits import sound, texts, visit
 
 SENTENCE = "The cat sat on the mat."
 

@@ -25,6 +25,15 @@ def number(value: float, digits: int = 4) -> str:
     return (mantissa.removesuffix(".") + (f"e{int(exponent)}" if e else "")).replace("-", "−")
 
 
+def percent(share: float) -> str:
+    """A probability in per cent, with one decimal under ten; never a nought that is none, or a whole that is less."""
+    if 0 < share < 0.001:
+        return "< 0.1 %"
+    if 0.995 <= share < 1:
+        return "> 99 %"
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"
+
+
 def _factor(factor: Factor) -> str:
     written = number(factor.number, 3)
     written = f"({written})" if factor.number < 0 else written

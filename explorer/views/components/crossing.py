@@ -14,6 +14,7 @@ from torch import Tensor
 from explorer.tokens import Token
 from explorer.views.components import source
 from explorer.views.components.tokens import chip
+from explorer.views.window import around
 from explorer.words import Words
 
 MOST = 40  # tokens of a text that are drawn; of a longer one, so many around what matters
@@ -53,12 +54,6 @@ def rows(target: Sequence[Token], expected: Sequence[Expected]) -> list[Row]:
     ]
 
 
-def window(length: int, middle: int, most: int = MOST) -> range:
-    """The positions to draw of a text: all, or as many as fit around one of them."""
-    first = max(0, min(middle - most // 2, length - most))
-    return range(first, min(length, first + most))
-
-
 def picture(
     source: Sequence[Token], target: Sequence[Token], expected: Sequence[Expected], weights: Tensor, focus: int
 ) -> dict:
@@ -72,7 +67,8 @@ def picture(
             f"{len(target)} target and {len(source)} source tokens, but weights of shape {tuple(weights.shape)} "
             f"and {len(expected)} predictions."
         )
-    rows, columns = window(len(target), focus), window(len(source), int(weights[focus].argmax()))
+    rows = around(focus, len(target), MOST)
+    columns = around(int(weights[focus].argmax()), len(source), MOST)
     part = weights[rows.start : rows.stop, columns.start : columns.stop]
     return {
         "source": [chip(source[at]) for at in columns],

@@ -9,7 +9,9 @@ from torch import Tensor
 from explorer.tokens import Token
 from explorer.views.components import source
 from explorer.views.components.feed_forward import end, rounded
-from explorer.views.components.tokens import chip, percent
+from explorer.views.components.tokens import chip
+from explorer.views.terms import percent
+from explorer.views.window import around
 from explorer.words import Words
 
 _component = st.components.v2.component(
@@ -151,17 +153,11 @@ class Guesses:
     rank: int
 
 
-def window(focus: int, length: int, size: int) -> range:
-    """The positions around the focus that fit."""
-    first = max(0, min(focus - size // 2, length - size))
-    return range(first, min(length, first + size))
-
-
 def lens_data(
     words: Words, tokens: Sequence[Token], rows: Sequence[Guesses], focus: int, final: Token, vocabulary: int
 ) -> dict:
     """The guesses of the stages at the positions around the focus."""
-    shown = window(focus, len(tokens), COLUMNS)
+    shown = around(focus, len(tokens), COLUMNS)
     return {
         "kind": "lens",
         "words": {"stage": words("prediction.stage"), "rank_of": words("prediction.rank_of")},
@@ -226,7 +222,7 @@ def differences_data(
     words: Words, tokens: Sequence[Token], names: Sequence[str], difference: Tensor, equal: Tensor, focus: int
 ) -> dict:
     """How far two passes are apart, [stage, position], around the focus; 0 where all numbers are the same bits."""
-    shown = window(focus, len(tokens), COLUMNS)
+    shown = around(focus, len(tokens), COLUMNS)
     most = float(difference.max()) or 1.0
     return {
         "kind": "differences",

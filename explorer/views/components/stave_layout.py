@@ -19,6 +19,8 @@ from unicodedata import east_asian_width
 
 from explorer import glossary
 from explorer.trace import Trace
+from explorer.views.terms import percent
+from explorer.views.window import around
 from explorer.words import Words
 
 WIDTH, UPRIGHT_WIDTH = 1076, 358
@@ -120,8 +122,8 @@ def window(length: int, focus: int) -> tuple[int, int]:
     """The positions that are shown, from and up to: all of a short text, of a long one those around the focus."""
     if length <= ALL_SHOWN:
         return 0, length
-    start = min(max(focus - SHOWN // 2, 0), length - SHOWN)
-    return start, start + SHOWN
+    shown = around(focus, length, SHOWN)
+    return shown.start, shown.stop
 
 
 @dataclass(frozen=True)
@@ -649,10 +651,3 @@ def wrapped(text: str, width: float, size: float) -> list[str]:
         else:
             lines[-1] = longer
     return lines
-
-
-def percent(share: float) -> str:
-    """A probability as a person reads it: two digits where there are any."""
-    if share >= 0.995:
-        return "> 99 %" if share < 1 else "100 %"
-    return f"{share * 100:.0f} %" if share >= 0.0095 else f"{share * 100:.1f} %" if share >= 0.0005 else "< 0.1 %"

@@ -10,6 +10,7 @@ import streamlit as st
 
 from explorer.tokens import Token, groups
 from explorer.views.components import source
+from explorer.views.terms import percent
 
 _component = st.components.v2.component(
     "explorer_tokens",
@@ -86,10 +87,3 @@ def bars(rows: Sequence[Bar], *, name: str, key: str) -> None:
         ],
     }
     _component(key=key, data=data, on_pick_change=lambda: None)
-
-
-def percent(share: float) -> str:
-    """A probability in per cent, with one decimal under ten, and never a nought that is none."""
-    if 0 < share < 0.001:
-        return "< 0.1 %"
-    return f"{share:.0%}".replace("%", " %") if share >= 0.0995 else f"{100 * share:.1f} %"

@@ -10,7 +10,8 @@ import streamlit as st
 
 from explorer.tokens import Token
 from explorer.views.components import source
-from explorer.views.components.tokens import chip, percent
+from explorer.views.components.tokens import chip
+from explorer.views.terms import percent
 from explorer.words import Words
 
 _component = st.components.v2.component(
