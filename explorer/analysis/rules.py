@@ -30,26 +30,40 @@ INSTALLED = RULES[:-1]  # the rules that can take the place of the learned weigh
 LOOK_ALIKE = 0.4  # two tokens look alike from this cosine of their embeddings on
 
 
-def weights(trace: Trace, path: str, rule: Rule) -> Tensor:
-    """The weights by one rule in the attention at `path`, under its mask: [query, key], or for `learned` with heads,
-    [head, query, key].
+def scores(trace: Trace, path: str, rule: Rule) -> Tensor:
+    """The scores by one rule in the attention at `path`, before its mask: [query, key], or for `learned` with heads,
+    [head, query, key]. Their softmax under the mask are the rule's weights.
 
     Raises ValueError for a rule that does not exist.
     """
     if rule not in RULES:
         raise ValueError(f"There is no rule {rule!r}; choose one of {', '.join(RULES)}.")
     if rule == "learned":
-        return trace[f"{path}.weights"].tensor
-    allowed = trace[f"{path}.allowed"].tensor
-    query, key = (embeddings.to(trace[f"{path}.scores"].tensor) for embeddings in _embeddings(trace, path))
+        return trace[f"{path}.scores"].tensor
+    query, key = (vectors.to(trace[f"{path}.scores"].tensor) for vectors in embeddings(trace, path))
+    return score(query, key, rule)
+
+
+def score(query: Tensor, key: Tensor, rule: Rule) -> Tensor:
+    """The scores of a rule that is not learned between vectors that ask and vectors that are asked, [query, key]."""
     if rule == "alike":
-        scores = torch.zeros_like(query[:, :1] @ key[:, :1].mT)
-    elif rule == "distance":
+        return torch.zeros_like(query[:, :1] @ key[:, :1].mT)
+    if rule == "distance":
         apart = torch.arange(len(query)).unsqueeze(-1) - torch.arange(len(key))
-        scores = -apart.abs().to(query)
-    else:
-        scores = query @ key.mT / math.sqrt(query.shape[-1])
-    return scores.masked_fill(~allowed, -math.inf).softmax(-1)
+        return -apart.abs().to(query)
+    return query @ key.mT / math.sqrt(query.shape[-1])
+
+
+def weights(trace: Trace, path: str, rule: Rule) -> Tensor:
+    """The weights by one rule in the attention at `path`, under its mask: [query, key], or for `learned` with heads,
+    [head, query, key].
+
+    Raises ValueError for a rule that does not exist.
+    """
+    found = scores(trace, path, rule)
+    if rule == "learned":
+        return trace[f"{path}.weights"].tensor
+    return found.masked_fill(~trace[f"{path}.allowed"].tensor, -math.inf).softmax(-1)
 
 
 def edit(path: str, rule: Rule, head: int | None = None) -> Edit:
@@ -64,7 +78,7 @@ def edit(path: str, rule: Rule, head: int | None = None) -> Edit:
     return install
 
 
-def _embeddings(trace: Trace, path: str) -> tuple[Tensor, Tensor]:
+def embeddings(trace: Trace, path: str) -> tuple[Tensor, Tensor]:
     """The embeddings of the words that ask and of those that are asked, before positions, [position, d_model]."""
     asking = trace[f"{path.split('.')[0]}.embedding.scaled"].tensor
     if path.endswith("self_attention"):
@@ -90,7 +104,7 @@ class Rung:
 
 def ladder(trace: Trace, path: str) -> list[Rung]:
     """All four rules in the attention at `path`, for the sentence of this trace."""
-    query, key = _embeddings(trace, path)
+    query, key = embeddings(trace, path)
     allowed = trace[f"{path}.allowed"].tensor
     crossing = not path.endswith("self_attention")
     own = torch.zeros_like(allowed) if crossing else torch.eye(len(query), dtype=torch.bool)
@@ -127,21 +141,27 @@ def swapped(before: Trace, after: Trace, path: str) -> list[Swap]:
 
     Raises ValueError, with both numbers, when the sentences differ in length.
     """
+    as_long(before, after, path)
     found = []
     stack = path.split(".")[0]
-    lengths = [len(one[f"{stack}.embedding.ids"].tensor) for one in (before, after)]
-    shapes = [one[f"{path}.weights"].tensor.shape for one in (before, after)]
-    if shapes[0] != shapes[1]:
-        raise ValueError(
-            f"The sentences have {lengths[0]} and {lengths[1]} tokens here, and their sources "
-            f"{shapes[0][-1]} and {shapes[1][-1]}; swap a word for one with as many pieces."
-        )
     kept = before[f"{stack}.embedding.ids"].tensor == after[f"{stack}.embedding.ids"].tensor
     for first, second in zip(ladder(before, path), ladder(after, path), strict=True):
         moved = (first.weights - second.weights).abs().sum(-1) / 2
         others = float(moved[:, kept].mean()) if kept.any() else 0.0
         found.append(Swap(first.rule, moved, others, torch.equal(first.weights, second.weights)))
     return found
+
+
+def as_long(before: Trace, after: Trace, path: str) -> None:
+    """Raise ValueError, with both numbers, when two sentences have not as many tokens in the attention at `path`."""
+    ids = f"{path.split('.')[0]}.embedding.ids"
+    lengths = [len(one[ids].tensor) for one in (before, after)]
+    shapes = [one[f"{path}.weights"].tensor.shape for one in (before, after)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            f"The sentences have {lengths[0]} and {lengths[1]} tokens here, and their sources "
+            f"{shapes[0][-1]} and {shapes[1][-1]}; swap a word for one with as many pieces."
+        )
 
 
 @dataclass(frozen=True)
