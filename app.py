@@ -32,11 +32,14 @@ if "caption" in prose:
     with st.container(key="caption"):
         st.markdown(prose["caption"])
 controls.notices(words)
+say_edits = controls.edited(name, words)
 
 try:
     page.run()
 except Nothing as reason:
     reason.say(words)
+if say_edits:
+    say_edits()
 with check.container(width="content"):
     controls.badge(words)
 with st.sidebar:

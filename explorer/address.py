@@ -11,9 +11,12 @@ from difflib import get_close_matches
 from urllib.parse import urlencode
 from zlib import crc32
 
+from explorer import changes
+from explorer.changes import Change
 from explorer.config import ARCHITECTURES, NORMS, Config
 
 LONGEST = 2_000  # characters of a text that an address carries; servers and browsers refuse much longer ones
+MOST_EDITS = 32  # each is tried and looked at on its own, which takes a pass
 
 
 @dataclass
@@ -32,6 +35,8 @@ class Choices:
     focus: int | None = None  # a position in the stack that predicts; None: where the prediction of interest is
     cut: bool = False  # show the first tokens of a text that is too long
     options: dict[str, str] = field(default_factory=dict)  # what single pages let the reader choose, by name
+    edits: tuple[Change, ...] = ()  # what is changed in the model (see changes.py)
+    other: str = ""  # the second sentence, from which patches are taken
 
     @property
     def model(self) -> str:
@@ -40,15 +45,17 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Change:
-    """A choice in an address that could not be kept, and the one that was made instead."""
+class Notice:
+    """A choice in an address that could not be kept, and the one that was made instead: none for what was left out."""
 
     name: str
     given: str
-    used: str
+    used: str = ""
 
 
-NAMES = ("lang", "s", "t", "for", "arch", "norm", "heads", "layer", "head", "at", "cut")  # the rest are page options
+NAMES = (  # the rest are page options
+    "lang", "s", "t", "for", "arch", "norm", "heads", "layer", "head", "at", "cut", "edit", "s2",
+)  # fmt: skip
 
 
 def fingerprint(text: str) -> str:
@@ -58,9 +65,9 @@ def fingerprint(text: str) -> str:
 
 def read(
     address: Mapping[str, str], models: Mapping[str, Config], languages: Sequence[str], otherwise: Choices
-) -> tuple[Choices, list[Change]]:
+) -> tuple[Choices, list[Notice]]:
     """The choices that an address holds, those it lacks taken from `otherwise`, and what had to be changed."""
-    changes: list[Change] = []
+    notices: list[Notice] = []
 
     def nearest(name: str, offered: Sequence, usual):
         if name not in address:
@@ -79,7 +86,7 @@ def read(
             if used is None:
                 used = usual if usual in offered else offered[0]
         if name in address:
-            changes.append(Change(name, address[name], str(used)))
+            notices.append(Notice(name, address[name], str(used)))
         return used
 
     language = nearest("lang", languages, otherwise.language)
@@ -93,7 +100,7 @@ def read(
     if "at" in address:
         focus = int(address["at"]) if address["at"].isdecimal() and len(address["at"]) < 10 else None
         if focus is None:
-            changes.append(Change("at", address["at"], "–"))
+            notices.append(Notice("at", address["at"], "–"))
     return (
         Choices(
             language=language,
@@ -108,9 +115,24 @@ def read(
             focus=focus,
             cut=address.get("cut") == "1",
             options={name: value for name, value in address.items() if name not in NAMES},
+            edits=_edits(address["edit"], notices) if "edit" in address else otherwise.edits,
+            other=address.get("s2", otherwise.other),
         ),
-        changes,
+        notices,
     )
+
+
+def _edits(text: str, notices: list[Notice]) -> tuple[Change, ...]:
+    """The changes that a text names; a notice for each part of it that names none, and for those beyond the limit."""
+    found = []
+    for part in filter(None, map(str.strip, text.split(";"))):
+        try:
+            found += changes.read(part)
+        except ValueError:
+            notices.append(Notice("edit", part))
+    if len(found) > MOST_EDITS:
+        notices.append(Notice("edit", changes.write(found[MOST_EDITS:])))
+    return tuple(found[:MOST_EDITS])
 
 
 def write(choices: Choices, options: Sequence[str] = ()) -> str:
@@ -132,6 +154,10 @@ def write(choices: Choices, options: Sequence[str] = ()) -> str:
             parts["for"] = choices.written_for
     if choices.cut:
         parts["cut"] = 1
+    if choices.edits:
+        parts["edit"] = changes.write(choices.edits)
+    if choices.other and carries(choices.other):
+        parts["s2"] = choices.other
     parts |= {name: choices.options[name] for name in options if choices.options.get(name)}
     return urlencode(parts)
 

@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from explorer import address, checkpoints, passes, reader
-from explorer.address import Change, shortened
+from explorer.address import Notice, shortened
 from explorer.config import MAX_TOKENS
 from explorer.reader import choices, choose, option, set_option, words
 from explorer.view import View, reading, translates_itself
+from explorer.views.changes import in_words
 from explorer.words import LANGUAGES, Words, verbatim
 
 PAGES = (  # files and groups, in the order of the navigation
@@ -21,9 +22,11 @@ PAGES = (  # files and groups, in the order of the navigation
     ("feed_forward", "pass"),
     ("prediction", "pass"),
     ("cross_attention", "pass"),
+    ("what_if", "try"),
     ("generation", "try"),
     ("values", "every"),
 )
+LISTED = 8  # changes in the line of the frame, edited values in the proof; the others are counted
 SIDE_BY_SIDE = 7  # pages whose titles fit beside each other
 EXAMPLES = {
     "encoder": (
@@ -196,14 +199,62 @@ def _target(words: Words) -> None:
 
 def notices(words: Words) -> None:
     """Say what was changed in the address that this visit came with."""
-    changes: list[Change] = st.session_state.changes
-    if changes:
+    found: list[Notice] = st.session_state.notices
+    if found:
         said = [
-            words("changed.one", name=words(f"address.{change.name}"), given=verbatim(shortened(change.given)),
-                  used=verbatim(change.used))
-            for change in changes
+            words("changed.one" if one.used else "changed.left_out", name=words(f"address.{one.name}"),
+                  given=verbatim(shortened(one.given)), used=verbatim(one.used))
+            for one in found
         ]  # fmt: skip
         st.info(" ".join([words("changed"), *said]))
+
+
+def edited(page: str, words: Words) -> Callable[[], None] | None:
+    """Say in one line what is changed in the model, with a way to undo each; nothing while it is as it was trained.
+
+    Returns what says, once the pass is made, which changes do nothing in it and which cannot be made.
+    """
+    made = choices().edits
+    if not made:
+        return None
+    stacks = reader.models()[choices().model].stacks if choices().model in reader.models() else ()
+    named = [in_words(change, words, stacks) for change in made]
+    with st.container(key="edited", gap=None):
+        with st.container(horizontal=True, vertical_alignment="center", key="edits"):
+            st.markdown(f":violet[**{words('edits')}**]", width="content")
+            for number, said in enumerate(named[:LISTED]):
+                st.button(
+                    f"{said} :gray[✕]", key=f"undo {number}", type="tertiary", help=words("edits.undo"),
+                    on_click=reader.undo, args=(number,),
+                )  # fmt: skip
+            if len(made) > LISTED:
+                st.markdown(f":gray[{words('values.more', n=len(made) - LISTED)}]", width="content")
+            if len(made) > 1:
+                label = f":violet[{words('edits.undo_all')}]"
+                st.button(label, key="undo all", type="tertiary", on_click=reader.undo)
+            if page != "what_if":
+                st.page_link("pages/what_if.py", label=f":violet[{words('page.what_if')}]")
+        status = st.container()
+
+    def say() -> None:
+        view: View | None = st.session_state.view
+        if view is None:
+            return
+        aside = [said for number, said in enumerate(named) if number not in view.fitting]
+        nothing = passes.idle(view.choices.model, *view.run.ids, view.run.changes, view.run.other)
+        nothing = [named[view.fitting[number]] for number in nothing]
+        parts = [words(f"edits.{kind}", n=len(found), said="; ".join(found))
+                 for kind, found in (("idle", nothing), ("aside", aside)) if found]  # fmt: skip
+        if parts:
+            status.markdown(f":gray[{' '.join(parts)}]")
+
+    return say
+
+
+def unedited(view: View) -> None:
+    """Say, where there are changes, that what follows shows the model without them. For pages, before such a part."""
+    if view.edited:
+        st.caption(view.words("edits.unedited"))
 
 
 def badge(words: Words) -> None:
@@ -212,7 +263,7 @@ def badge(words: Words) -> None:
     if view is None:
         return
     with st.spinner(words("checking")):
-        proof = passes.proof(view.choices.model, *view.run.ids)
+        proof = passes.proof(view.choices.model, *view.run.ids, view.run.changes, view.run.other)
     figure = f"{proof.error:.1e}".replace("e-0", "e−").replace("e-", "e−")
     said = words("checked" if proof.ok else "unchecked", error=figure)
     with st.popover(said, type="tertiary"):
@@ -223,6 +274,12 @@ def badge(words: Words) -> None:
             mark = ":green[✓]" if part.ok else ":red[✗]"
             figure = words("proof.part", n=part.compared, error=f"{part.error:.1e}".replace("-", "−"))
             st.markdown(f"{mark} **{words(f'proof.{part.name}')}** {figure}  \n`{part.path}[{index}]`")
+        if proof.edited:
+            st.markdown(prose["proof edited"])
+            listed = [f"`{path}`" for path in proof.edited[:LISTED]]
+            if len(proof.edited) > LISTED:
+                listed.append(words("values.more", n=len(proof.edited) - LISTED))
+            st.markdown(", ".join(listed))
 
 
 def share(page: str, words: Words) -> None:

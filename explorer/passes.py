@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer import checkpoints
+from explorer.changes import read
 from explorer.config import BOS, Config
 from explorer.tokens import Token, Tokenizer
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 Ids = tuple[int, ...]
 
+NO_OTHER: tuple[Ids, Ids] = ((), ())
 PADDINGS = (0, 1, 2, 4, 8, 16)  # [PAD] tokens behind a text
 BUNDLED = 4  # sentences from which the gradients at the start are measured
 
@@ -43,6 +45,8 @@ class Pass:
     source: "Tensor | None"
     target: "Tensor | None"
     trace: "Trace"
+    changes: str = ""  # what was changed in the model, as a text (see changes.py)
+    other: tuple[Ids, Ids] = NO_OTHER  # what was read in the pass from which patches are taken
 
     @property
     def config(self) -> Config:
@@ -104,14 +108,44 @@ def run(name: str, source: Ids, target: Ids) -> Pass:
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)
-def edited(name: str, source: Ids, target: Ids, changes: str) -> Pass:
-    """The pass with the changes that a text names (see analysis.edits) made to it. Raises ValueError for others."""
+def edited(name: str, source: Ids, target: Ids, changes: str, other: tuple[Ids, Ids] = NO_OTHER) -> Pass:
+    """The pass with the changes that a text names made to the model; `other` is what the second sentence's pass reads.
+
+    Raises ValueError for changes that do not fit this model or these texts (see `fitting`).
+    """
     from explorer.analysis import edits
     from explorer.trace import trace
 
     plain = run(name, source, target)
-    made = edits.install(edits.read(changes), plain.config)
-    return Pass(plain.model, plain.source, plain.target, trace(plain.model, plain.source, plain.target, made))
+    made = edits.install(read(changes), plain.config, _second(name, other))
+    return Pass(
+        plain.model, plain.source, plain.target, trace(plain.model, plain.source, plain.target, made), changes, other
+    )
+
+
+def _second(name: str, other: tuple[Ids, Ids]) -> "Trace | None":
+    return run(name, *other).trace if any(other) else None
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def fitting(name: str, source: Ids, target: Ids, changes: str, other: tuple[Ids, Ids] = NO_OTHER) -> Ids:
+    """Which of the changes (by number) can be made to this model over these texts, each after those before it.
+
+    One that leaves no finite numbers does not fit either.
+    """
+    from explorer.analysis import edits
+
+    plain, second, asked = run(name, source, target), _second(name, other), read(changes)
+    return tuple(edits.fitting(plain.model, plain.source, plain.target, asked, second))
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def idle(name: str, source: Ids, target: Ids, changes: str, other: tuple[Ids, Ids] = NO_OTHER) -> Ids:
+    """Which of the changes (by number) change nothing (see analysis.edits.idle)."""
+    from explorer.analysis import edits
+
+    plain = run(name, source, target)
+    return tuple(edits.idle(plain.model, plain.source, plain.target, read(changes), _second(name, other)))
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)
@@ -274,11 +308,11 @@ def beam(name: str, source: Ids, start: Ids, width: int, limit: int) -> "Beam":
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def proof(name: str, source: Ids, target: Ids) -> "Proof":
+def proof(name: str, source: Ids, target: Ids, changes: str = "", other: tuple[Ids, Ids] = NO_OTHER) -> "Proof":
     """What the check of a pass against torch.nn and against its own inputs found."""
     from explorer.analysis.proof import check
 
-    checked = run(name, source, target)
+    checked = edited(name, source, target, changes, other) if changes else run(name, source, target)
     return check(checked.model, checked.trace, checked.source, checked.target, _twin(name))
 
 

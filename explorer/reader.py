@@ -11,7 +11,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from explorer import address, checkpoints, passes
-from explorer.address import Choices, shortened
+from explorer.address import MOST_EDITS, Choices, shortened
+from explorer.changes import Change
 from explorer.config import Config
 from explorer.tokens import MASK_TEXT, Token
 from explorer.words import LANGUAGES, Words, verbatim
@@ -32,15 +33,15 @@ def begin() -> Words:
         _read(Choices(language=language, text=FIRST_TEXT[language]))
     elif get_script_run_ctx().is_history_navigation:
         kept = state.choices
-        target = "" if address.carries(kept.target) else kept.target
-        _read(replace(kept, target=target, head=0, focus=None, cut=False))
+        target, other = ("" if address.carries(text) else text for text in (kept.target, kept.other))
+        _read(replace(kept, target=target, head=0, focus=None, cut=False, edits=(), other=other))
     state.view, state.asked = None, []
     return Words(state.choices.language)
 
 
 def _read(otherwise: Choices) -> None:
-    found, changes = address.read(st.query_params.to_dict(), models(), list(LANGUAGES), otherwise)
-    st.session_state.choices, st.session_state.changes = found, changes
+    found, notices = address.read(st.query_params.to_dict(), models(), list(LANGUAGES), otherwise)
+    st.session_state.choices, st.session_state.notices = found, notices
 
 
 def models() -> dict[str, Config]:
@@ -72,7 +73,27 @@ def choose(**chosen: object) -> None:
         setattr(st.session_state.choices, name, value)
     if "text" in chosen:
         st.session_state.choices.focus, st.session_state.choices.cut = None, False
-    st.session_state.changes = []
+    st.session_state.notices = []
+
+
+def edit(change: Change) -> None:
+    """Change something in the model, or leave it as it was where this change is made already. For callbacks.
+
+    A place that is scaled has one factor, so another takes its place. Beyond MOST_EDITS nothing is added.
+    """
+    made = choices().edits
+    if change in made:
+        choose(edits=tuple(one for one in made if one != change))
+        return
+    if change.factor is not None:
+        made = tuple(one for one in made if replace(one, factor=change.factor) != change)
+    if len(made) < MOST_EDITS:
+        choose(edits=(*made, change))
+
+
+def undo(*numbers: int) -> None:
+    """Undo the changes of these numbers; all of them where none is named. For callbacks."""
+    choose(edits=tuple(one for number, one in enumerate(choices().edits) if numbers and number not in numbers))
 
 
 def switch(architecture: str | None = None, norm: str | None = None) -> None:
@@ -112,7 +133,7 @@ def option(name: str, usual: str = "", offered: Sequence[str] | None = None) -> 
 def set_option(name: str, value: str) -> None:
     """Choose a page's option: for callbacks."""
     choices().options[name] = value
-    st.session_state.changes = []
+    st.session_state.notices = []
 
 
 def whole(name: str, usual: int, below: int) -> int:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer import checkpoints, passes, reader
+from explorer import changes, checkpoints, passes, reader
 from explorer.address import Choices
 from explorer.config import MASK, MAX_TOKENS, Config
-from explorer.passes import Pass
+from explorer.passes import Ids, Pass
 from explorer.tokens import Token
 from explorer.words import Words, verbatim
 
@@ -45,8 +45,10 @@ class Reading:
 class View:
     """What a page draws: the recorded pass of the texts at hand, and where in it the reader looks.
 
-    `tokens[stack]` are the tokens of the trace's positions; `stack` is the one that predicts, and `focus` a position
-    in it. `own` is the model's own translation, where it is what the decoder reads.
+    `run` is the pass with the reader's changes made to the model, those that fit it and these texts; `plain` the one
+    without. `tokens[stack]` are the tokens of the trace's positions; `stack` is the one that predicts, and `focus` a
+    position in it. `own` is the model's own translation, where it is what the decoder reads; the model writes it
+    unchanged, so that both passes read the same.
     """
 
     words: Words
@@ -57,6 +59,31 @@ class View:
     head: int
     focus: int
     own: "Generated | None" = None
+    fitting: Ids = ()  # the reader's changes that are made, by number
+
+    @property
+    def plain(self) -> Pass:
+        """The pass of the same texts through the model as it is."""
+        return passes.run(self.choices.model, *self.run.ids) if self.edited else self.run
+
+    @property
+    def edited(self) -> bool:
+        """Whether something is changed in the model."""
+        return bool(self.run.changes)
+
+    def again(self, ids: tuple[Ids, Ids] | None = None, model: str | None = None, more: str = "") -> Pass:
+        """Another pass with the reader's changes, as many as fit: over other ids (source and target), in another
+        model, or with more changes, as a text. Raises ValueError where one of these cannot be made.
+        """
+        if not (ids or model or more):
+            return self.run
+        name, read, other = model or self.choices.model, ids or self.run.ids, self.run.other
+        made = self.run.changes
+        if made and (ids or model):
+            asked = changes.read(made)
+            made = changes.write([asked[number] for number in passes.fitting(name, *read, made, other)])
+        asked = ";".join(filter(None, (made, more)))
+        return passes.edited(name, *read, asked, other) if asked else passes.run(name, *read)
 
     @property
     def trace(self):
@@ -119,14 +146,21 @@ class Nothing(Exception):
 
 def current() -> View:
     """The pass of the texts at hand. Raises Nothing, for the frame to say, where there is none."""
+    st.session_state.view = found = of(reader.choices())
+    if found.own is not None:
+        _say_translation(found.own, found.words)
+    return found
+
+
+def of(chosen: Choices) -> View:
+    """The pass of these choices: those at hand, or others to set beside them. Raises Nothing where there is none."""
     said = reader.words()
     try:
         with st.spinner(said("working")):
-            st.session_state.view = _view(said)
+            return _view(chosen, said)
     except checkpoints.CheckpointError as error:
         found = error
         raise Nothing(lambda words: broken(found)) from error
-    return st.session_state.view
 
 
 def broken(error: checkpoints.CheckpointError) -> None:
@@ -140,8 +174,8 @@ def broken(error: checkpoints.CheckpointError) -> None:
     st.error(reader.words()("broken", reason=reason) if others else reason)
 
 
-def _view(words: Words) -> View:
-    chosen, known = reader.choices(), reader.models()
+def _view(chosen: Choices, words: Words) -> View:
+    known = reader.models()
     if not known:
         raise checkpoints.CheckpointError("There is no trained model. Train one with `python -m explorer.training`.")
     if _blank(chosen.text):
@@ -157,16 +191,33 @@ def _view(words: Words) -> View:
     if translates_itself(chosen):
         own = passes.translation(chosen.model, source, min(MAX_TOKENS - 1, 2 * len(source) + 16))
         read["decoder"] = tuple(passes.tokenizer().tokens(passes.decoder_ids(own)))
-        _say_translation(own, words)
     target = tuple(token.id for token in read.get("decoder", ()))
     run = passes.run(chosen.model, source, target)
+    fitting: Ids[int, ...] = ()
+    if chosen.edits:
+        other = second(chosen, config, target)
+        fitting = passes.fitting(chosen.model, source, target, changes.write(chosen.edits), other)
+        if fitting:
+            made = changes.write([chosen.edits[number] for number in fitting])
+            run = passes.edited(chosen.model, source, target, made, other)
     tokens = read[config.stacks[-1]]
     for stack, texts in read.items():
         if len(texts) != run.trace[f"{stack}.embedding.ids"].tensor.shape[0]:
             raise ValueError(f"{len(texts)} tokens were read, but the {stack} has another number of positions.")
     focus = _usual_focus(tokens, config) if chosen.focus is None else min(chosen.focus, len(tokens) - 1)
     layer, head = min(chosen.layer, config.layers - 1), min(chosen.head, config.heads - 1)
-    return View(words, chosen, run, read, layer, head, focus, own)
+    return View(words, chosen, run, read, layer, head, focus, own, fitting)
+
+
+def second(chosen: Choices, config: Config, target: Ids) -> tuple[Ids, Ids]:
+    """What the pass of the second sentence reads, source and target; nothing while there is none.
+
+    In an encoder-decoder the second sentence is another source, and the decoder reads the same target.
+    """
+    if _blank(chosen.other):
+        return passes.NO_OTHER
+    ids = reading(chosen.other, config.stacks[0]).ids
+    return ((), ids) if config.architecture == "decoder" else (ids, target if len(config.stacks) > 1 else ())
 
 
 def _say_translation(own: "Generated", words: Words) -> None:

@@ -135,9 +135,15 @@ def losses(row: int) -> list[Loss]:
     ]
 
 
+def guesses(trace) -> list[Expected]:
+    """The likeliest token after each of the target."""
+    found = [prediction(trace, row, 1).best[0] for row in range(len(target))]
+    return [Expected(view.token(id), share) for id, share in found]
+
+
 def pair(row: int) -> str:
-    """A row by what goes in and what comes out."""
-    return f"**{verbatim(target[row].label)} → {verbatim(expected[row].token.label)}**"
+    """A row by what goes in and what comes out of the model as it is."""
+    return f"**{verbatim(target[row].label)} → {verbatim(as_it_is[row].token.label)}**"
 
 
 def misleads(said: measured.Verdict) -> None:
@@ -186,10 +192,7 @@ else:
     pictured = (path, f"{own}.weights", asking, memory, queries, keys, values)
     opened = reader.option("v")
     index = reader.cell(trace[opened].tensor.shape) if opened in pictured else None
-    expected = []
-    for row in range(len(target)):
-        id, share = prediction(trace, row, 1).best[0]
-        expected.append(Expected(view.token(id), share))
+    expected, as_it_is = guesses(trace), guesses(view.plain.trace)
 
     # Who looks at whom
 
@@ -230,6 +233,8 @@ else:
     # What it needs
 
     st.subheader(words("crossing.needs"), anchor=False)
+    controls.unedited(view)
+    looks = measured.looks(view.plain.trace)
     every = len(source) * len(target) <= PAIRS
     looked = looks[view.focus].argsort(descending=True, stable=True)[:LISTED].tolist()
     hidden = tuple(range(len(source))) if every else tuple(sorted(looked))
@@ -243,7 +248,7 @@ else:
     with tried:
         st.markdown(words("crossing.row", pair=pair(view.focus)))
         needs(
-            table(shown_losses, expected[view.focus]),
+            table(shown_losses, as_it_is[view.focus]),
             words,
             key="needs",
             chosen=index[2] if opened == path and index is not None and index[1] == view.focus else None,

@@ -433,6 +433,7 @@ else:
         how = controls.pick_option("how", ("step", "beam"), lambda name: words(f"generation.{name}"), "step")
         if how == "beam":
             kept = controls.pick_option("width", WIDTHS, lambda n: words("generation.width.of", n=int(n)), "3")
+    controls.unedited(view)
     if how == "step":
         chosen = settings()
         step_by_step()

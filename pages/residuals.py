@@ -68,7 +68,7 @@ passed = {config.norm: view.trace}
 for norm, name in names.items():
     if norm not in passed and name in reader.models():
         try:
-            passed[norm] = passes.run(name, *read).trace
+            passed[norm] = view.again(model=name).trace
         except CheckpointError as error:  # the model at hand is shown without the other beside it
             broken(error)
 passed = {norm: passed[norm] for norm in NORMS if norm in passed}
@@ -185,6 +185,7 @@ with drawn:
 
 st.subheader(words("residuals.batch_title"), anchor=False)
 reads = read_by(view.trace, f"{norm_path}.mean")
+controls.unedited(view)
 rows = passes.padded(view.choices.model, *read, reads)
 told, drawn = st.columns([4, 5], gap="large")
 with told:

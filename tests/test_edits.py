@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from explorer import checkpoints
 from explorer.analysis import attention, edits, rules
-from explorer.analysis.edits import Change
 from explorer.analysis.stream import last_stack, stages, sublayers
+from explorer.changes import ACTIONS, RULES, Change, read, write
 from explorer.config import Config
 from explorer.trace import trace
 from tests.small import GRID, KINDS, model, named, texts
@@ -21,7 +21,7 @@ def small(architecture="decoder", norm="pre", activation="gelu"):
 
 
 def edited(config, text, other=None, padding=0):
-    return trace(model(config), *texts(config, padding=padding), edits.install(edits.read(text), config, other))
+    return trace(model(config), *texts(config, padding=padding), edits.install(read(text), config, other))
 
 
 def plain(config):
@@ -61,36 +61,37 @@ EVERYTHING = [
 
 
 def test_every_action_is_among_the_examples():
-    assert {text.split(":")[0] for text in EVERYTHING} == set(edits.ACTIONS)
+    assert {text.split(":")[0] for text in EVERYTHING} == set(ACTIONS)
+    assert RULES == rules.INSTALLED
 
 
 @pytest.mark.parametrize("text", EVERYTHING)
 def test_texts_are_read_and_written_the_same(text):
-    assert edits.write(edits.read(text)) == text
+    assert write(read(text)) == text
 
 
 def test_several_changes_are_one_text():
     text = ";".join(EVERYTHING)
-    changes = edits.read(text)
+    changes = read(text)
     assert len(changes) == len(EVERYTHING)
-    assert edits.write(changes) == text
-    assert edits.read("") == [] and edits.read(" ; ") == [] and edits.write([]) == ""
+    assert write(changes) == text
+    assert read("") == [] and read(" ; ") == [] and write([]) == ""
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_factor_keeps_every_digit(factor):
     change = Change("scale", "decoder", 0, "feed_forward", factor=factor)
-    assert edits.read(edits.write([change])) == [change]
+    assert read(write([change])) == [change]
 
 
 @given(st.text())
 def test_any_text_is_read_or_refused_in_one_sentence(text):
     try:
-        changes = edits.read(text)
+        changes = read(text)
     except ValueError as error:
         assert str(error).endswith(".") and "\n" not in str(error).replace(repr(text), "")
     else:
-        assert edits.read(edits.write(changes)) == changes
+        assert read(write(changes)) == changes
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_any_text_is_read_or_refused_in_one_sentence(text):
 )
 def test_what_cannot_be_read_is_refused_in_one_sentence(text, message):
     with pytest.raises(ValueError) as error:
-        edits.read(text)
+        read(text)
     assert message in str(error.value)
 
 
@@ -192,22 +193,20 @@ def test_blocking_every_pair_but_one_gives_weight_one(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_patching_a_sentence_with_itself_changes_nothing_bit_for_bit(kind):
     config = small(*kind)
-    made, read = model(config), texts(config, padding=0)
-    before = trace(made, *read)
+    made, ids = model(config), texts(config, padding=0)
+    before = trace(made, *ids)
     whole = [Change("patch", path=path) for path in before]
     for change in (*whole, *edits.patches(before, before, last_stack(before))):
-        assert edits.same(before, trace(made, *read, edits.install([change], config, before))), change
+        assert edits.same(before, trace(made, *ids, edits.install([change], config, before))), change
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_undoing_returns_the_same_bits(kind):
     config = small(*kind)
-    made, read = model(config), texts(config, padding=0)
-    before = trace(made, *read)
-    assert not edits.same(
-        before, trace(made, *read, edits.install(edits.read(f"off:{config.stacks[-1][0]}1f"), config))
-    )
-    assert edits.same(before, trace(made, *read, edits.install([], config)))
+    made, ids = model(config), texts(config, padding=0)
+    before = trace(made, *ids)
+    assert not edits.same(before, trace(made, *ids, edits.install(read(f"off:{config.stacks[-1][0]}1f"), config)))
+    assert edits.same(before, trace(made, *ids, edits.install([], config)))
 
 
 def test_switching_off_scaling_and_levelling():
@@ -245,7 +244,7 @@ def test_removing_scaling_mask_positions_and_residual_connection():
 
 def test_without_positions_an_encoder_cannot_tell_the_order():
     config = small("encoder")
-    made, changes = model(config), edits.install(edits.read("unplaced:e"), config)
+    made, changes = model(config), edits.install(read("unplaced:e"), config)
     ids = torch.tensor([1, 9, 5, 30, 2])
     order = torch.tensor([0, 3, 1, 2, 4])
     straight, shuffled = (trace(made, read, edits=changes)["logits"].tensor for read in (ids, ids[order]))
@@ -294,7 +293,7 @@ def test_patching_between_sentences_that_do_not_fit():
     here, other = torch.tensor([1, 9, 5, 30]), trace(model(small()), None, torch.tensor([1, 9, 5]))
 
     def patch(text):
-        return trace(made, None, here, edits.install(edits.read(text), config, other))
+        return trace(made, None, here, edits.install(read(text), config, other))
 
     for text, message in (
         ("patch:logits", r"needs as many tokens in both: here it is \(4, 40\), in the second \(3, 40\)\."),
@@ -309,11 +308,11 @@ def test_patching_between_sentences_that_do_not_fit():
 
 def test_what_changes_nothing_is_found():
     config = small()
-    changes = edits.read("off:d0a.h1;gelu:d0f;unmasked:d1a;scale:d1f:1.0;off:d0a;off:d1f.n2")
+    changes = read("off:d0a.h1;gelu:d0f;unmasked:d1a;scale:d1f:1.0;off:d0a;off:d1f.n2")
     found = edits.idle(model(config), *texts(config, padding=0), changes)
     assert found == [1, 3], "the head is off with its layer, but its own vectors still differ"
     encoder = small("encoder")
-    assert edits.idle(model(encoder), *texts(encoder, padding=0), edits.read("unmasked:e")) == [0]
+    assert edits.idle(model(encoder), *texts(encoder, padding=0), read("unmasked:e")) == [0]
 
 
 def test_the_change_through_depth():
@@ -331,7 +330,7 @@ def test_the_change_through_depth():
 @pytest.mark.parametrize("kind", KINDS)
 def test_sweeps_try_every_head_sublayer_and_neuron(kind):
     config = small(*kind)
-    made, read = model(config), texts(config, padding=0)
+    made, ids = model(config), texts(config, padding=0)
     before = float(plain(config)["logits"].tensor[-1, 7])
     attentions = {"encoder": 2, "decoder": 2, "encoder-decoder": 6}[kind[0]]
     stack = config.stacks[-1]
@@ -340,18 +339,18 @@ def test_sweeps_try_every_head_sublayer_and_neuron(kind):
         (edits.sublayers(config), attentions + 2 * len(config.stacks)),
         (edits.neurons(config, stack, 1), 24),
     ):
-        steps = list(edits.sweep(made, *read, tries, -1, 7))
+        steps = list(edits.sweep(made, *ids, tries, -1, 7))
         assert [step.done for step in steps] == list(range(1, count + 1)) and {step.total for step in steps} == {count}
-        last = trace(made, *read, edits.install([tries[-1]], config))["logits"].tensor[-1, 7]
+        last = trace(made, *ids, edits.install([tries[-1]], config))["logits"].tensor[-1, 7]
         assert steps[-1].logit == float(last) and steps[-1].effect == float(last) - before
         assert steps[-1].effect != 0
 
 
 def test_a_sweep_over_other_changes_can_be_stopped():
     config = small()
-    made, read = model(config), texts(config, padding=0)
-    changes = edits.read("off:d0a")
-    going = edits.sweep(made, *read, edits.sublayers(config), -1, 7, changes)
+    made, ids = model(config), texts(config, padding=0)
+    changes = read("off:d0a")
+    going = edits.sweep(made, *ids, edits.sublayers(config), -1, 7, changes)
     first = next(going)
     assert (first.done, first.total, first.effect) == (1, 4, 0), "what is off already changes nothing"
     assert next(going).effect != 0

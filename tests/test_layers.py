@@ -12,21 +12,31 @@ ROOT = Path(__file__).parents[1]
 ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "config": (set(), set()),
     "words": (set(), set()),
+    "changes": (set(), set()),
     "trace": (set(), {"torch"}),
     "tokens": ({"config"}, {"tokenizers"}),
     "transformer": ({"config", "trace"}, {"torch"}),
     "glossary": ({"config", "trace"}, {"torch"}),
     "checkpoints": ({"config", "transformer"}, {"torch", "safetensors"}),
-    "analysis": ({"config", "trace", "tokens", "transformer", "glossary"}, {"torch"}),
+    "analysis": ({"config", "changes", "trace", "tokens", "transformer", "glossary"}, {"torch"}),
     "training": ({"config", "transformer", "checkpoints"}, {"torch", "tokenizers", "tqdm", "sacrebleu"}),
     "frames": ({"trace"}, {"numpy", "pandas"}),
-    "views": ({"glossary", "words"}, {"numpy", "pandas", "altair"}),
+    "views": ({"changes", "glossary", "words"}, {"numpy", "pandas", "altair"}),
     "views.components": ({"tokens", "trace", "glossary", "views", "words"}, {"torch", "numpy", "streamlit"}),
-    "address": ({"config"}, set()),
-    "passes": ({"config", "tokens", "checkpoints", "trace", "transformer", "analysis"}, {"torch", "streamlit"}),
-    "reader": ({"config", "tokens", "checkpoints", "words", "address", "passes"}, {"streamlit"}),
-    "view": ({"config", "tokens", "checkpoints", "words", "address", "passes", "reader", "analysis"}, {"streamlit"}),
-    "controls": ({"config", "checkpoints", "words", "address", "passes", "reader", "view"}, {"streamlit"}),
+    "address": ({"config", "changes"}, set()),
+    "passes": (
+        {"config", "changes", "tokens", "checkpoints", "trace", "transformer", "analysis"},
+        {"torch", "streamlit"},
+    ),
+    "reader": ({"config", "changes", "tokens", "checkpoints", "words", "address", "passes"}, {"streamlit"}),
+    "view": (
+        {"config", "changes", "tokens", "checkpoints", "words", "address", "passes", "reader", "analysis"},
+        {"streamlit"},
+    ),
+    "controls": (
+        {"config", "changes", "checkpoints", "words", "address", "passes", "reader", "view", "views"},
+        {"streamlit"},
+    ),
     "panel": ({"reader", "view", "analysis", "views.components"}, {"streamlit"}),
 }
 FRAME = {"streamlit"}  # what app.py and the pages may import besides `explorer`
