@@ -34,6 +34,8 @@ Ids = tuple[int, ...]
 
 NO_OTHER: tuple[Ids, Ids] = ((), ())
 PADDINGS = (0, 1, 2, 4, 8, 16)  # [PAD] tokens behind a text
+WELL_KNOWN = 100  # how often a model read a word in training that it knows well
+MOST_KNOWN = 6_000  # words that are tried in the place of another
 BUNDLED = 4  # sentences from which the gradients at the start are measured
 
 
@@ -237,6 +239,25 @@ def without(name: str, source: Ids, target: Ids, keys: Ids) -> "Effects":
     from explorer.analysis.crossing import effects
 
     return effects(model(name), torch.tensor(source), torch.tensor(target), keys)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def alternatives(name: str, word: str, spaced: bool) -> tuple[str, ...]:
+    """Words that could stand in the place of one (see analysis.swaps), from those that a model read most in training.
+
+    None for Korean words of an encoder-decoder, whose own Korean is not counted.
+    """
+    from explorer.analysis import swaps
+
+    column = 1 if name.startswith("encoder-decoder") else 0
+    counts = checkpoints.word_counts()
+    known = sorted((w for w in counts if counts[w][column] >= WELL_KNOWN), key=lambda w: -counts[w][column])
+    read = tokenizer()
+
+    def pieces(text: str) -> list[int]:
+        return [token.id for token in read.encode(text)]
+
+    return tuple(swaps.alternatives(word, spaced, known[:MOST_KNOWN], pieces, model(name).embedding.detach()))
 
 
 @st.cache_resource(show_spinner=False)

@@ -74,6 +74,7 @@ def alternatives(
 ) -> list[str]:
     """Known words that have as many pieces as a word, those of the most similar embeddings first.
 
+    A Korean word carries its particle or ending, so words that end alike come before the others.
     `spaced` says whether a space stands before the word, `pieces` cuts a text into ids, `table` is the embedding
     matrix, [vocabulary, d_model]. A capital is kept, and so is the script.
     """
@@ -89,6 +90,8 @@ def alternatives(
     likeness = functional.cosine_similarity(
         torch.stack([table[others].mean(0) for _, others in found]), table[ids].mean(0).unsqueeze(0)
     )
+    if not word[-1].isascii():
+        likeness += 2 * torch.tensor([other[-1] == word[-1] for other, _ in found])
     return [found[at][0] for at in likeness.argsort(descending=True, stable=True).tolist()[:count]]
 
 
