@@ -23,6 +23,7 @@ PAGES = (  # files and groups, in the order of the navigation
     ("prediction", "pass"),
     ("cross_attention", "pass"),
     ("what_if", "try"),
+    ("compare", "try"),
     ("generation", "try"),
     ("values", "every"),
 )

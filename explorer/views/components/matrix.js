@@ -557,7 +557,7 @@ class Matrix {
       make(line, "span", hit.side === "rows" ? "query" : "key", this.word(hit.side, hit[hit.side === "rows" ? "r" : "c"]));
       make(line, "span", "", this.strongest(hit));
     } else {
-      make(this.tip, "div", "path", `${o.path}[${[...o.part, ...this.index(hit)].join(", ")}]`);
+      if (o.path) make(this.tip, "div", "path", `${o.path}[${[...o.part, ...this.index(hit)].join(", ")}]`);
       const line = make(this.tip, "div", "number"), where = make(line, "span", ""), map = o.axes[1] === "query" && o.axes[2] === "key";
       if (!o.row_of_one) make(where, "span", map ? "query" : "", this.word("rows", hit.r));
       if (o.axes[2]) {

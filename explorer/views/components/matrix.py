@@ -365,8 +365,8 @@ def matrix(
 ) -> Cell | None:
     """Draw a value and return the cell that is chosen, an index into its tensor, or None.
 
-    `name` and `path` stand in the tooltip; `rows` and `columns` are the words of the tokens, None where an axis has
-    none. `focus` is the row of the token in focus. Where the value is a part of the one at `path`, such as one head,
+    `name` and `path` stand in the tooltip, the path not where it is empty: what is drawn is then no recorded value.
+    `rows` and `columns` are the words of the tokens, None where an axis has none. `focus` is the row of the token in focus. Where the value is a part of the one at `path`, such as one head,
     `part` is the part's index, `(2,)`, and stands before the cell's own in the tooltip. The choice lives in
     `st.session_state[key]["cell"]`; before a first choice, or when the one that was made does not exist in this
     shape, it is `chosen`. `on_choose` is called before the run that a choice causes.
