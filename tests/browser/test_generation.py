@@ -62,7 +62,7 @@ def test_a_run_can_be_stopped_and_keeps_what_it_has(page, server, tmp_path):
     (tmp_path / "pages").symlink_to(ROOT / "pages")
     page.goto(f"{server(tmp_path / 'slow.py')}/generation?{urlencode(ADDRESS | {'temp': 1, 'seed': 3})}")
     tokens = page.locator(".st-key-written .chip")
-    tokens.first.wait_for()
+    tokens.first.wait_for(timeout=60_000)  # a server of its own, and torch is imported first
     given = tokens.count()
     page.get_by_role("button", name="To the end").click()
     page.get_by_text(re.compile(r"^\d\d tokens written$")).wait_for()
