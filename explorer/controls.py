@@ -22,6 +22,7 @@ PAGES = (  # files and groups, in the order of the navigation
     ("feed_forward", "pass"),
     ("prediction", "pass"),
     ("cross_attention", "pass"),
+    ("rules", "try"),
     ("what_if", "try"),
     ("compare", "try"),
     ("generation", "try"),

@@ -34,8 +34,8 @@ Ids = tuple[int, ...]
 
 NO_OTHER: tuple[Ids, Ids] = ((), ())
 PADDINGS = (0, 1, 2, 4, 8, 16)  # [PAD] tokens behind a text
-WELL_KNOWN = 100  # how often a model read a word in training that it knows well
-MOST_KNOWN = 6_000  # words that are tried in the place of another
+WELL_KNOWN = 50  # how often a model read a word in training that it knows well
+MOST_KNOWN = 8_000  # words that are tried in the place of another
 BUNDLED = 4  # sentences from which the gradients at the start are measured
 
 

@@ -1,0 +1,423 @@
+"""From rules to attention: ways to share it out, what a swapped word does to each, and each in the running model."""
+
+import streamlit as st
+
+from explorer import changes, checkpoints, controls, panel, passes, reader
+from explorer.address import MOST_EDITS
+from explorer.analysis import rules, swaps
+from explorer.analysis.predictions import followed, loss, prediction
+from explorer.changes import Change
+from explorer.config import MASK
+from explorer.tokens import visible
+from explorer.trace import Value
+from explorer.view import current, reading
+from explorer.views.components.matrix import matrix
+from explorer.views.components.tokens import Bar, bars, percent, strip
+from explorer.views.terms import number
+from explorer.words import strong, verbatim
+
+# Each with a word to swap for another, and with two pieces of the text: how much does the last place where the first
+# stands look at the first place where the second does?
+READY = {
+    "en": (
+        ("Lily went to Paris with her mom.", "Paris", "museum", "went", "Lily"),
+        ("The girl is playing in the park.", "girl", "boy", "playing", "girl"),
+        ("Tom has a red ball. Tom likes the red", "ball", "car", "red", "red"),
+    ),
+    "ko": (
+        ("나는 어제 파리에서 놀았다.", "파리에서", "박물관에서", "에서", "파리"),
+        ("고양이가 피곤해서 매트 위에 앉았다.", "고양이가", "강아지가", "앉았", "고양"),
+        ("나는 사과를 먹고 너는 사과를", "먹고", "사고", "사과를", "사과를"),
+    ),
+    "source": (
+        ("The teacher is in Paris.", "Paris", "museum", "is in", "teacher"),
+        ("The doctor is in the kitchen.", "kitchen", "garden", "is", "doctor"),
+        ("The child who found the book is happy.", "book", "ball", "is", "child"),
+    ),
+}
+BESIDE = 24  # tokens up to which four maps stand side by side
+BEST = 5  # tokens of a prediction
+CONTEXT = 60  # characters on each side of a swapped word that are written out
+
+controls.within_frame()
+
+words = reader.words()
+prose = words.prose("rules")
+translates = reader.choices().architecture == "encoder-decoder"
+ready = READY["source" if translates else words.language]
+look = "look source" if translates else "look"
+controls.look_for([(found[0], prose[f"{look} {i}"]) for i, found in enumerate(ready, 1)])
+view = current()
+controls.unedited(view)
+view = view.over(view.plain)
+trace, config, model = view.trace, view.config, view.choices.model
+
+# Which attention, and which head
+
+kinds = ("encoder.self", "decoder.self", "decoder.cross") if translates else (f"{view.stack}.self",)
+with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="which"):
+    kind = kinds[0]
+    if translates:
+        kind = controls.pick_option(
+            "attention", kinds, lambda kind: words(f"attention.{kind}"), kind, words("attention.which")
+        )
+    st.session_state["rules head"] = view.head
+    st.segmented_control(
+        words("head"),
+        range(config.heads),
+        key="rules head",
+        required=True,
+        on_change=lambda: reader.choose(head=st.session_state["rules head"]),
+    )
+stack, _, name = kind.partition(".")
+crossing = name == "cross"
+path = f"{stack}.layers.{view.layer}.{name}_attention"
+weights, allowed = f"{path}.weights", trace[f"{path}.allowed"].tensor
+asking, asked = view.tokens_of(weights, "query"), view.tokens_of(weights, "key")
+
+# The text in which a word is swapped, and the pair of tokens that is compared
+
+changing = "encoder" if crossing else stack
+text = view.choices.target if translates and changing == "decoder" else view.choices.text
+if view.own and changing == "decoder":
+    text = passes.tokenizer().decode(view.own.ids)
+given = next((found for found in ready if found[0] == text), None)
+
+
+def token_at(character: int) -> int:
+    """The token that holds a character of the text."""
+    return next(
+        place
+        for place, token in enumerate(view.tokens[changing])
+        if token.start + token.spaces <= character < token.end
+    )
+
+
+def usual_pair() -> tuple[int, int]:
+    """The ready sentence's own; otherwise the token that the reader follows, and what it looks at most."""
+    if given and not crossing:
+        return token_at(text.rindex(given[3])), token_at(text.index(given[4]))
+    place = view.place_in(stack)
+    return place, int(trace[weights].tensor[view.head, place].argmax())
+
+
+# The pair's ids stand in the address too, so that another text does not take over a pair that means nothing there.
+pair = reader.cell((len(asking), len(asked), config.vocabulary, config.vocabulary), "pair")
+if pair is None or (asking[pair[0]].id, asked[pair[1]].id) != pair[2:] or not allowed[pair[:2]]:
+    pair = usual_pair()
+query, key = pair[:2]
+named = f"{strong(asking[query].label)} → {strong(asked[key].label)}"
+
+
+def columns(longest: int) -> list:
+    """A place for each rule: side by side, or two by two where the maps need room."""
+    if longest <= BESIDE:
+        return st.columns(4, gap="medium")
+    return [place for _ in range(2) for place in st.columns(2, gap="medium")]
+
+
+def title(rule: str) -> None:
+    of = f" :gray[{words('rules.of', layer=view.layer, head=view.head)}]" if rule == "learned" else ""
+    st.markdown(f"**{rules.RULES.index(rule) + 1}. {words(f'rules.{rule}')}**{of}")
+
+
+def figure(share: float) -> str:
+    return f"**{share:.3f}**"
+
+
+def score_of(rule: str) -> str:
+    """The pair's score by a rule, in LaTeX."""
+    scores = rules.scores(trace, path, rule)
+    score = number(float((scores[view.head] if rule == "learned" else scores)[query, key]), 3)
+    return {
+        "alike": rf"s_{{ij}}={score},\quad w_{{ij}}=\tfrac{{1}}{{{int(allowed[query].sum())}}}",
+        "distance": rf"s_{{ij}}=-|i-j|=-|{query}-{key}|",
+        "embeddings": rf"s_{{ij}}=\tfrac{{x_i\cdot x_j}}{{\sqrt{{{config.d_model}}}}}={score}",
+        "learned": rf"s_{{ij}}=\tfrac{{q_i\cdot k_j}}{{\sqrt{{{config.d_k}}}}}={score}",
+    }[rule]
+
+
+def strongest() -> tuple[float, int, int]:
+    """The largest weight that any head of this kind of attention gives the pair, with its layer and its head."""
+    return max(
+        (float(trace[f"{stack}.layers.{layer}.{name}_attention.weights"].tensor[head, query, key]), -layer, -head)
+        for layer in range(config.layers)
+        for head in range(config.heads)
+    )
+
+
+# The ladder
+
+st.caption(words("rules.click"))
+for rung, place in zip(rules.ladder(trace, path), columns(max(len(asking), len(asked))), strict=True):
+    rule, drawn = rung.rule, f"rule {rung.rule}"
+
+    def picked(drawn=drawn, learned=rule == "learned") -> None:
+        cell = st.session_state[drawn]["cell"]
+        if cell:
+            row, column = cell
+            reader.set_option("pair", f"{row},{column},{asking[row].id},{asked[column].id}")
+            if learned:
+                panel.open_at(weights, (view.head, row, column))
+
+    found = rung.weights[view.head if rule == "learned" else 0]
+    st.session_state[drawn] = {"cell": [query, key]}
+    with place:
+        title(rule)
+        matrix(
+            Value(found, ("query", "key")),
+            name=words(f"rules.{rule}"),
+            path=weights if rule == "learned" else "",
+            key=drawn,
+            rows=asking,
+            columns=asked,
+            scale="weight",
+            allowed=allowed,
+            focus=query,
+            part=(view.head,) if rule == "learned" else (),
+            legend=rule == "learned",
+            language=words.language,
+            on_choose=picked,
+        )
+        lines = [f"{named} {figure(float(found[query, key]))}", f"${score_of(rule)}$"]
+        if rung.itself is not None:
+            lines.append(f"{words('rules.itself')} {figure(rung.itself)}")
+        if rung.look_alikes is not None:
+            lines.append(f"{words('rules.look_alikes')} {figure(rung.look_alikes)}")
+        st.markdown("  \n".join(lines))
+        st.markdown(prose[rule])
+        if rule == "learned":
+            most, layer, head = strongest()
+            st.button(
+                words("rules.most", layer=-layer, head=-head, share=f"{most:.3f}"),
+                type="tertiary",
+                key="most",
+                on_click=reader.choose,
+                kwargs={"layer": -layer, "head": -head},
+            )
+panel.show(view, "rules", weights)
+
+told, more = st.columns([1, 1], gap="large")
+told.markdown(prose["what"])
+more.markdown(prose["cross" if crossing else "figures"])
+
+# Another word
+
+
+def chosen_word() -> tuple[swaps.Word | None, str]:
+    """The word that is swapped, and the one in its place, empty where none was chosen."""
+    start, _, rest = reader.option("swap").partition(":")
+    old, _, new = rest.partition(":")
+    lettered = [word for word in swaps.whole_words(view.tokens[changing]) if word.of_letters]
+    for word in lettered:
+        if str(word.start) == start and word.text == old:
+            return word, new
+    if given:
+        return next(word for word in lettered if word.start == text.index(given[1])), given[2]
+    return max(lettered, key=lambda word: len(word.text), default=None), ""
+
+
+def pick_word(position: int) -> None:
+    for word in swaps.whole_words(view.tokens[changing]):
+        if position in word.places and word.of_letters:
+            reader.set_option("swap", f"{word.start}:{word.text}:")
+
+
+def put(word: swaps.Word, new: str) -> None:
+    reader.set_option("swap", f"{word.start}:{word.text}:{new}")
+
+
+def labels(of: tuple[swaps.Word, ...], tokens) -> list:
+    return [tokens[word.places[0]] if word.special else visible(word.text) for word in of]
+
+
+def swap(word: swaps.Word, new: str) -> None:
+    """The change of every rule's weights when a word is swapped for another."""
+    both = [reading(found, changing) for found in (text, f"{text[: word.start]}{new}{text[word.end :]}")]
+    source, target = view.run.ids
+    runs = [
+        passes.run(model, *((one.ids, target) if changing == "encoder" else (source, one.ids))).trace for one in both
+    ]
+    tokens = [{**view.tokens, changing: one.tokens} for one in both]
+    sides = [(side[stack], side["encoder" if crossing else stack]) for side in tokens]
+    more, between = both[1].total - both[0].total, None
+    if not more:
+        found = rules.swapped(*runs, path)
+        between = swaps.between_kept(*runs, path)
+        rows, heads, mask = *sides[1], allowed
+        moved = {rule: [rules.weights(run, path, rule) for run in runs] for rule in rules.RULES}
+    else:
+        units = [tuple(swaps.whole_words(side) for side in one) for one in sides]
+        if [len(side) for side in units[0]] != [len(side) for side in units[1]]:
+            st.info(words("swap.cut"))
+            return
+        st.caption(words("swap.words", one=len(word.places), other=len(word.places) + more))
+        found = swaps.swapped(*runs, path, *units)
+        rows, heads = (labels(side, of) for side, of in zip(units[1], sides[1], strict=True))
+        mask = swaps.allowed(runs[1], path, *units[1])
+        moved = {
+            rule: [swaps.by_words(run, path, rule, *of) for run, of in zip(runs, units, strict=True)]
+            for rule in rules.RULES
+        }
+    change = {}
+    for rule, (first, second) in moved.items():
+        difference = second - first
+        change[rule] = difference if difference.dim() == 2 else difference[view.head if rule == "learned" else 0]
+    limit = max(float(difference.abs().max()) for difference in change.values()) or 1.0
+    for one, place in zip(found, columns(max(len(rows), len(heads))), strict=True):
+        with place:
+            title(one.rule)
+            matrix(
+                Value(change[one.rule], ("query", "key")),
+                name=words("swap.change", rule=words(f"rules.{one.rule}")),
+                path="",
+                key=f"swap {one.rule}",
+                rows=rows,
+                columns=heads,
+                scale="signed",
+                limit=limit,
+                allowed=mask,
+                legend=one.rule == "learned",
+                language=words.language,
+            )
+            lines = [words("swap.unmoved") if one.unmoved else words("swap.moved", share=f"{one.others:.4f}")]
+            if between:
+                lines.append(words("swap.between", change=number(between[one.rule], 3)))
+            st.markdown("  \n".join(lines))
+
+
+st.subheader(words("swap.title"), anchor=False)
+word, new = chosen_word()
+st.markdown(prose["swap cross" if crossing else "swap"])
+if word is None:
+    st.info(words("swap.none"))
+else:
+    spaced = word.start > 0 and text[word.start - 1] == " "
+    others = passes.alternatives(model, word.text, spaced)
+    new = new or (others[0] if others else "")
+    strip(
+        view.tokens[changing],
+        name=words("swap.strip"),
+        key="swap word",
+        focus=word.places[0],
+        on_pick=pick_word,
+        hint=words("swap.hint"),
+    )
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="others"):
+        st.session_state["swap for"] = new
+        st.text_input(
+            words("swap.for"),
+            key="swap for",
+            width=180,
+            max_chars=40,
+            label_visibility="collapsed",
+            on_change=lambda: put(word, st.session_state["swap for"].strip()),
+        )
+        for place, other in enumerate(
+            dict.fromkeys((*others, *([given[2]] if given and word.text == given[1] else ())))
+        ):
+            st.button(verbatim(other), key=f"other {place}", type="tertiary", on_click=put, args=(word, other))
+    if new:
+        before, after = text[: word.start][-CONTEXT:], text[word.end :][:CONTEXT]
+        st.markdown(f"{verbatim(before)} **~~{verbatim(word.text)}~~** {strong(new)} {verbatim(after)}")
+        strange = checkpoints.unseen(new, config.architecture) if changing == config.stacks[0] else []
+        if strange:
+            st.caption(words("start.unseen", quoted=verbatim(", ".join(strange)), n=len(strange)))
+        swap(word, new)
+
+# In the running model
+
+
+def placed(rule: str) -> tuple[Change, ...]:
+    """A rule in the place of the learned weights, in as many places as the reader chose."""
+    layers = range(config.layers) if where == "all" else (view.layer,)
+    head = view.head if where == "head" else None
+    return tuple(Change(rule, stack, layer, f"{name}_attention", head) for layer in layers)
+
+
+def keep(rule: str) -> None:
+    """Make a rule one of the changes that the whole app shows, instead of another rule at its place."""
+    made, there = placed(rule), {placed(other) for other in changes.RULES}
+    others = [one for one in view.choices.edits if all(one not in found for found in there)]
+    reader.choose(edits=(*others, *made)[-MOST_EDITS:])
+
+
+st.subheader(words("install.title"), anchor=False)
+st.markdown(prose["install"])
+offered = ("head", "layer", "all") if config.heads > 1 else ("layer", "all")
+where = controls.pick_option(
+    "where",
+    offered,
+    lambda where: words(f"install.{where}", layer=view.layer, head=view.head),
+    "all",
+    words("install.where"),
+)
+predicting, (source, target) = view.tokens[view.stack], view.run.ids
+place, truth = view.focus, None
+if config.architecture == "encoder":
+    if predicting[place].special and predicting[place].id != MASK:
+        place = 1
+    if not predicting[place].special:  # a word is predicted as in training: behind a mask
+        truth = predicting[place].id
+        source = (*source[:place], MASK, *source[place + 1 :])
+elif place + 1 < len(predicting):
+    truth = predicting[place + 1].id
+strip(
+    predicting,
+    name=words("install.strip"),
+    key="install place",
+    focus=place,
+    on_pick=lambda position: reader.choose(focus=position),
+    hint=words("install.hint"),
+)
+token = strong(predicting[place].label)
+st.markdown(words("install.behind" if config.architecture == "encoder" else "install.after", token=token))
+runs = {rule: passes.edited(model, source, target, changes.write(placed(rule))).trace for rule in changes.RULES}
+runs["learned"] = passes.run(model, source, target).trace
+learned = runs["learned"]["probabilities"].tensor[place]
+best = int(learned.argmax())
+for rule, column in zip(rules.RULES, st.columns(4, gap="medium"), strict=True):
+    run = runs[rule]
+    probabilities = run["probabilities"].tensor[place]
+    with column:
+        title_of = words(f"rules.{rule}") if rule != "learned" else words("install.learned")
+        st.markdown(f"**{rules.RULES.index(rule) + 1}. {title_of}**")
+        bars(
+            [Bar(view.token(id), share) for id, share in prediction(run, place, BEST).best],
+            name=title_of,
+            key=f"install {rule}",
+        )
+        lines = []
+        for id, said in ((best, "install.best"), (truth, "install.truth")):
+            if id is not None and (said == "install.best" or truth != best):
+                lines.append(
+                    words(
+                        said,
+                        token=strong(view.token(id).label),
+                        before=percent(float(learned[id])),
+                        after=percent(float(probabilities[id])),
+                    )
+                )
+        if rule != "learned":
+            lines.append(words("install.moved", share=percent(float((probabilities - learned).abs().sum()) / 2)))
+        answers = followed(run)
+        if answers:
+            lines.append(words("install.loss", loss=f"{loss(answers):.2f}", n=len(answers)))
+        elif truth is not None:
+            lines.append(words("install.loss_one", loss=f"{-float(probabilities[truth].log()):.2f}"))
+        st.markdown("  \n".join(lines))
+        if rule != "learned":
+            inside = all(change in view.choices.edits for change in placed(rule))
+            st.button(
+                words("install.kept" if inside else "install.keep"),
+                key=f"keep {rule}",
+                type="tertiary",
+                disabled=inside,
+                on_click=keep,
+                args=(rule,),
+            )
+if view.own and followed(runs["learned"]):
+    st.caption(words("install.own"))
+
+st.subheader(words("references"), anchor=False)
+st.markdown(prose["references"])
