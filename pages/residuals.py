@@ -4,7 +4,6 @@ import streamlit as st
 
 from explorer import controls, glossary, passes, reader
 from explorer.analysis import norms
-from explorer.analysis.limits import limit
 from explorer.analysis.stream import read_by, sublayers
 from explorer.checkpoints import CheckpointError
 from explorer.config import NORMS
@@ -16,6 +15,7 @@ from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import strip
 from explorer.words import verbatim
 
+FEW = 0.98  # of the numbers of a line, by size, that the colours tell apart
 READY = {
     "en": ("The cat sat on the mat because it was tired.", "no no no no no no no no", "Hi."),
     "ko": ("고양이가 피곤해서 매트 위에 앉았다.", "네 네 네 네 네 네 네 네", "안녕."),
@@ -77,7 +77,15 @@ sub = {
     for norm, trace in passed.items()
 }
 lines = {norm: norms.walk(trace, sub[norm]) for norm, trace in passed.items()}
-largest = max(limit(passed[norm], path) or 0.0 for norm in passed for path in lines[norm]) or 1.0
+
+
+def ends(normed: bool) -> float:
+    """Where the colours end, in both models alike: for what a norm made, or for the stream and what is added to it."""
+    shown = [(norm, path) for norm in passed for path in lines[norm] if (".norm." in path) == normed]
+    return max(float(passed[norm][path].tensor[place].abs().quantile(FEW)) for norm, path in shown) or 1.0
+
+
+limits = {normed: ends(normed) for normed in (False, True)}
 
 # The chosen number: the norm's mean or variance, or a place in one of the lines
 
@@ -126,6 +134,7 @@ for norm, column in zip(passed, st.columns(len(passed), gap="large"), strict=Tru
             f"{':violet[●] ' if mine else ''}**{words(f'residuals.{norm}')}** :gray[{words(f'residuals.{norm}.who')}]"
         )
         st.html(residuals.place(norm == "pre", kind, words))
+        last_of_kind = {(".norm." in path): path for path in lines[norm]}.values()
         for path in lines[norm]:
             entry, numbers = glossary.entry(path, trace), trace[path].tensor[place]
             name = short(path)
@@ -144,8 +153,8 @@ for norm, column in zip(passed, st.columns(len(passed), gap="large"), strict=Tru
                 path=path,
                 part=(place,),
                 key=key,
-                limit=largest,
-                legend=path == lines[norm][-1] and norm == NORMS[0],
+                limit=limits[".norm." in path],
+                legend=path in last_of_kind and norm == NORMS[0],
                 language=words.language,
                 on_choose=lambda norm=norm, name=name, key=key: clicked(norm, name, key),
             )

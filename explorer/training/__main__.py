@@ -31,7 +31,7 @@ Train the explorer's models from text, and measure what they learnt.
   python -m explorer.training evaluate decoder-pre-4 measure one that is trained
 
 A model is called by architecture, norm and heads: decoder-pre-4 is a decoder with pre-norm and 4 attention heads.
-One takes 10 to 30 minutes on two cores. The text comes from the folder given with --corpora; the README says which
+One takes 15 to 30 minutes on one core.   The text comes from the folder given with --corpora; the README says which
 file is what and where it comes from. What a training needs to go on lies in the folder given with --state.
 """
 
