@@ -267,8 +267,8 @@ def first_choice() -> None:
     candidates(data, words, name=words("generation.candidates"), key="candidates", on_pick=lambda id: branch(0, id))
 
 
-def step_by_step() -> None:
-    """The text so far, its tokens, and the candidates for one of them."""
+def step_by_step() -> tuple[int, ...]:
+    """The text so far, its tokens, and the candidates for one of them. Returns the ids that the model read last."""
     steps = write(asked_for(), chosen)
     ids = steps[-1].ids if steps else start
     buttons(steps)
@@ -306,7 +306,7 @@ def step_by_step() -> None:
             look_into(steps[place], place)
             if place < len(steps) - 1:
                 st.button(words("generation.rewind"), on_click=rewind, args=(place + 1,))
-    what_a_cache_saves(body)
+    return body
 
 
 def what_a_cache_saves(ids: tuple[int, ...]) -> None:
@@ -434,13 +434,15 @@ else:
         if how == "beam":
             kept = controls.pick_option("width", WIDTHS, lambda n: words("generation.width.of", n=int(n)), "3")
     controls.unedited(view)
+    read = start
     if how == "step":
         chosen = settings()
-        step_by_step()
+        read = step_by_step()
     else:
         beam_search(int(kept))
     what, with_what = st.columns([6, 5], gap="large")
     what.markdown(prose["what"])
     what.markdown(prose[architecture])
     with_what.markdown(prose["settings"])
+    what_a_cache_saves(read)
 st.caption(prose["references"])
