@@ -45,6 +45,7 @@ FITTING: dict[Action, tuple[str, ...]] = {  # the sublayers that an action fits
     **dict.fromkeys(("unplaced", "patch"), ()),
 }
 HEADED = ("off", "scale", "mean", "block", "only", "unscaled", *RULES)  # can be done to a single head
+LEVELS = ("off", "scale", "mean")  # of these a place has one at a time
 PAIRED = ("block", "only")
 CHANGING = ("off", "scale", "mean", "block", "only")  # these change a value; the others put another in its place
 

@@ -12,7 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from explorer import address, checkpoints, passes
 from explorer.address import MOST_EDITS, Choices, shortened
-from explorer.changes import Change
+from explorer.changes import LEVELS, Change
 from explorer.config import Config
 from explorer.tokens import MASK_TEXT, Token
 from explorer.words import LANGUAGES, Words, verbatim
@@ -79,14 +79,18 @@ def choose(**chosen: object) -> None:
 def edit(change: Change) -> None:
     """Change something in the model, or leave it as it was where this change is made already. For callbacks.
 
-    A place that is scaled has one factor, so another takes its place. Beyond MOST_EDITS nothing is added.
+    A place is switched off, multiplied or levelled: one takes the place of another. Beyond MOST_EDITS nothing is added.
     """
     made = choices().edits
     if change in made:
         choose(edits=tuple(one for one in made if one != change))
         return
-    if change.factor is not None:
-        made = tuple(one for one in made if replace(one, factor=change.factor) != change)
+    if change.action in LEVELS:
+        made = tuple(
+            one
+            for one in made
+            if one.action not in LEVELS or replace(one, action=change.action, factor=change.factor) != change
+        )
     if len(made) < MOST_EDITS:
         choose(edits=(*made, change))
 

@@ -60,11 +60,17 @@ class View:
     focus: int
     own: "Generated | None" = None
     fitting: Ids = ()  # the reader's changes that are made, by number
+    other: tuple[Ids, Ids] = passes.NO_OTHER  # what the pass of the second sentence reads, source and target
 
     @property
     def plain(self) -> Pass:
         """The pass of the same texts through the model as it is."""
         return passes.run(self.choices.model, *self.run.ids) if self.edited else self.run
+
+    @property
+    def second(self) -> Pass | None:
+        """The pass of the second sentence through the model as it is, while there is one."""
+        return passes.run(self.choices.model, *self.other) if any(self.other) else None
 
     @property
     def edited(self) -> bool:
@@ -194,8 +200,8 @@ def _view(chosen: Choices, words: Words) -> View:
     target = tuple(token.id for token in read.get("decoder", ()))
     run = passes.run(chosen.model, source, target)
     fitting: Ids[int, ...] = ()
+    other = _second(chosen, config, target)
     if chosen.edits:
-        other = second(chosen, config, target)
         fitting = passes.fitting(chosen.model, source, target, changes.write(chosen.edits), other)
         if fitting:
             made = changes.write([chosen.edits[number] for number in fitting])
@@ -206,10 +212,10 @@ def _view(chosen: Choices, words: Words) -> View:
             raise ValueError(f"{len(texts)} tokens were read, but the {stack} has another number of positions.")
     focus = _usual_focus(tokens, config) if chosen.focus is None else min(chosen.focus, len(tokens) - 1)
     layer, head = min(chosen.layer, config.layers - 1), min(chosen.head, config.heads - 1)
-    return View(words, chosen, run, read, layer, head, focus, own, fitting)
+    return View(words, chosen, run, read, layer, head, focus, own, fitting, other)
 
 
-def second(chosen: Choices, config: Config, target: Ids) -> tuple[Ids, Ids]:
+def _second(chosen: Choices, config: Config, target: Ids) -> tuple[Ids, Ids]:
     """What the pass of the second sentence reads, source and target; nothing while there is none.
 
     In an encoder-decoder the second sentence is another source, and the decoder reads the same target.

@@ -25,10 +25,15 @@ def install(changes: Sequence[Change], config: Config, other: Trace | None = Non
     off that was switched off before. Raises ValueError, in one sentence, for what this model does not have.
     """
     edits: dict[str, list[Edit]] = {}
-    for change in sorted(changes, key=lambda change: change.action in CHANGING):
+    for _, change in _in_order(changes):
         for path, edit in _edits(change, config, other):
             edits.setdefault(path, []).append(edit)
     return edits
+
+
+def _in_order(changes: Sequence[Change]) -> list[tuple[int, Change]]:
+    """The changes with their numbers, in the order in which they are made."""
+    return sorted(enumerate(changes), key=lambda one: one[1].action in CHANGING)
 
 
 def _edits(change: Change, config: Config, other: Trace | None) -> Iterator[tuple[str, Edit]]:
@@ -226,16 +231,37 @@ def idle(
     changes: Sequence[Change],
     other: Trace | None = None,
 ) -> list[int]:
-    """Which of the changes (by number) change nothing: without it, and with all the others, the pass is the same."""
-    edited = trace(model, source, target, install(changes, model.config, other))
-    return [
-        number
-        for number in range(len(changes))
-        if same(
-            edited,
-            trace(model, source, target, install([*changes[:number], *changes[number + 1 :]], model.config, other)),
-        )
-    ]
+    """Which of the changes (by number) change nothing: without it, and with all the others, the pass is the same.
+
+    One pass tells of a change that is alone in its places. Where several meet in one, each is left out in turn.
+    """
+    moved: set[int] = set()
+    places: dict[str, set[int]] = {}
+
+    def watched(number: int, edit: Edit) -> Edit:
+        def watch(value: Tensor, so_far: Trace) -> Tensor:
+            found = edit(value, so_far)
+            if not _equal(value, found):
+                moved.add(number)
+            return found
+
+        return watch
+
+    installed: dict[str, list[Edit]] = {}
+    for number, change in _in_order(changes):
+        for path, edit in _edits(change, model.config, other):
+            installed.setdefault(path, []).append(watched(number, edit))
+            places.setdefault(path, set()).add(number)
+    edited = trace(model, source, target, installed)
+    met = {number for numbers in places.values() if len(numbers) > 1 for number in numbers}
+
+    def changes_nothing(number: int) -> bool:
+        if number not in moved or number not in met:
+            return number not in moved
+        others = [*changes[:number], *changes[number + 1 :]]
+        return same(edited, trace(model, source, target, install(others, model.config, other)))
+
+    return [number for number in range(len(changes)) if changes_nothing(number)]
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,7 @@ def payload(
     chosen: Cell | None = None,
     mode: Mode = "map",
     least: float = 0.07,
+    beside: int = 1,
 ) -> tuple[dict, bytes]:
     """The header and the cells of a picture of a value with one, two or three axes; the first of three is panels.
 
@@ -120,6 +121,7 @@ def payload(
 
     `limit` is where the colours end; by default the largest size in the value. `allowed`, [row, column] or
     [panel, row, column], is False where a cell is masked; minus infinity is masked by itself.
+    `beside` says how many pictures share the page's width.
     Raises ValueError when labels, mask or scale do not fit the value.
     """
     if scale not in get_args(Scale):
@@ -164,7 +166,7 @@ def payload(
     }
     if mode == "lines":
         return _lines(header, numbers, masked, kind, least)
-    return _map(header, numbers, masked, kind)
+    return _map(header, numbers, masked, kind, beside)
 
 
 def _panels(value: Value) -> tuple[np.ndarray, list[str]]:
@@ -217,7 +219,7 @@ def _label(word: Word) -> str | list:
     return word.label if kind == "text" and not word.spaces else [word.label, kind, word.spaces]
 
 
-def _groups(panels: int, height: int, width: int, item: int, seen: float, square: bool) -> tuple[int, int]:
+def _groups(panels: int, height: int, width: int, item: int, seen: float, square: bool, beside: int) -> tuple[int, int]:
     """How many rows and columns share a cell, so that the cells fit into one message; `seen` is the share sent.
 
     In attention maps (`square`), of which up to four stand side by side, also so that a cell is 6 px wide at least.
@@ -229,7 +231,7 @@ def _groups(panels: int, height: int, width: int, item: int, seen: float, square
 
     down = across = 1
     if square:
-        down = across = math.ceil(max(height, width) / (MAP_CELLS // min(panels, 4)))
+        down = across = math.ceil(max(height, width) / (MAP_CELLS // max(beside, min(panels, 4))))
     while size(down, across) > BYTES:
         if square:
             down, across = down + 1, across + 1
@@ -250,10 +252,10 @@ def _grouped(array: np.ndarray, down: int, across: int, fill) -> np.ndarray:
     return split.reshape(panels, tall, wide, down * across)
 
 
-def _map(header: dict, numbers: np.ndarray, masked: np.ndarray, kind: np.dtype) -> tuple[dict, bytes]:
+def _map(header: dict, numbers: np.ndarray, masked: np.ndarray, kind: np.dtype, beside: int) -> tuple[dict, bytes]:
     panels, height, width = numbers.shape
     attention = {"query", "key"} <= set(header["axes"])
-    down, across = _groups(panels, height, width, kind.itemsize, 1 - float(masked.mean()), attention)
+    down, across = _groups(panels, height, width, kind.itemsize, 1 - float(masked.mean()), attention, beside)
     parts, cells, hidden = {}, numbers, masked
     if down * across > 1:
         hidden = _grouped(masked, down, across, True).all(-1)
@@ -359,8 +361,10 @@ def matrix(
     part: Cell = (),
     mode: Mode = "map",
     least: float = 0.07,
+    beside: int = 1,
     legend: bool = True,
     language: str = "en",
+    masked: str = "",
     on_choose: Callable[[], None] = _ignore,
 ) -> Cell | None:
     """Draw a value and return the cell that is chosen, an index into its tensor, or None.
@@ -368,7 +372,7 @@ def matrix(
     `name` and `path` stand in the tooltip, the path not where it is empty: what is drawn is then no recorded value.
     `rows` and `columns` are the words of the tokens, None where an axis has none. `focus` is the row of the token in focus. Where the value is a part of the one at `path`, such as one head,
     `part` is the part's index, `(2,)`, and stands before the cell's own in the tooltip. The choice lives in
-    `st.session_state[key]["cell"]`; before a first choice, or when the one that was made does not exist in this
+    `st.session_state[key]["cell"]`; `masked` says in the tooltip what a hatched cell is, if not masked. Before a first choice, or when the one that was made does not exist in this
     shape, it is `chosen`. `on_choose` is called before the run that a choice causes.
     Raises ValueError as `payload` does.
     """
@@ -387,8 +391,9 @@ def matrix(
         chosen=chosen,
         mode=mode,
         least=least,
+        beside=beside,
     )
-    words = WORDS[language]
+    words = WORDS[language] | ({"masked": masked} if masked else {})
     header |= {
         "name": name,
         "path": path,
