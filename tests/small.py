@@ -19,8 +19,8 @@ GRID = [
 ]
 
 
-# Of the models that ship, those that learnt: an encoder with the norm after the sum stays with the frequencies of words
-# for millions of tokens, and nothing that is said of trained models holds for it before it leaves them.
+# Of the models that ship, those that learnt, so that their loss halved: what is said of trained models holds for them.
+# An encoder may stay with the frequencies of words for millions of tokens.
 LEARNT = [
     name
     for name in checkpoints.available()
