@@ -19,7 +19,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "glossary": ({"config", "trace"}, {"torch"}),
     "checkpoints": ({"config", "transformer"}, {"torch", "safetensors"}),
     "analysis": ({"config", "changes", "trace", "tokens", "transformer", "glossary"}, {"torch"}),
-    "training": ({"config", "transformer", "checkpoints"}, {"torch", "tokenizers", "tqdm", "sacrebleu"}),
+    "training": ({"config", "trace", "transformer", "checkpoints"}, {"torch", "tokenizers", "tqdm", "sacrebleu"}),
     "frames": ({"trace"}, {"numpy", "pandas"}),
     "views": ({"changes", "glossary", "words"}, {"numpy", "pandas", "altair"}),
     "views.components": ({"tokens", "trace", "glossary", "views", "words"}, {"torch", "numpy", "streamlit"}),

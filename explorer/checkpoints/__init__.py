@@ -2,6 +2,9 @@
 
 `<name>.safetensors` holds half-precision weights, `<name>.json` the card: configuration, data and licences, budget,
 seed, recorded curves, held-out figures, and the weights' SHA-256, which is checked at each load.
+
+One decoder more lies here that was trained without its mask. Its card says so (`masked`), it is not among the models
+that are `available`, and it makes sense only when it is read without the mask, as it was trained.
 """
 
 import hashlib
@@ -21,6 +24,7 @@ FOLDER = Path(__file__).parent
 TOKENIZER = FOLDER / "tokenizer.json"
 SEEN = FOLDER / "seen.tsv"  # words of the training text, and how often each kind of model read them
 NAME = re.compile(rf"({'|'.join(ARCHITECTURES)})-({'|'.join(NORMS)})-\d+")
+UNMASKED = "-unmasked"  # how the name of a model ends that was trained without its mask
 WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
@@ -33,6 +37,11 @@ def available(folder: Path = FOLDER) -> list[str]:
     return sorted(path.stem for path in folder.glob("*-*.json") if NAME.fullmatch(path.stem))
 
 
+def name_of(config: Config, masked: bool = True) -> str:
+    """What a model's files are called, trained with its mask or without."""
+    return config.name if masked else f"{config.name}{UNMASKED}"
+
+
 def card(name: str, folder: Path = FOLDER) -> dict:
     """What is known about a model. Raises CheckpointError when the card cannot be read, or is that of another."""
     path = folder / f"{name}.json"
@@ -43,8 +52,8 @@ def card(name: str, folder: Path = FOLDER) -> dict:
         raise CheckpointError(broken(path, "is missing")) from None
     except (ValueError, TypeError, KeyError):  # no JSON, no table, or one that describes no model
         raise CheckpointError(broken(path, "cannot be read")) from None
-    if config.name != name:
-        raise CheckpointError(broken(path, f"is the card of another model, {config.name}"))
+    if (other := name_of(config, found.get("masked", True))) != name:
+        raise CheckpointError(broken(path, f"is the card of another model, {other}"))
     return found
 
 
@@ -103,7 +112,7 @@ def save(model: "Transformer", about: dict, folder: Path = FOLDER) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: tensor.detach().to(torch.float16).contiguous() for name, tensor in model.named_parameters()}
     data = safetensors.torch.save(weights)
-    name = model.config.name
+    name = name_of(model.config, about.get("masked", True))
     (folder / f"{name}.safetensors").write_bytes(data)
     describe(name, {"config": asdict(model.config), "sha256": hashlib.sha256(data).hexdigest(), **about}, folder)
 

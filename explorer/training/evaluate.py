@@ -5,6 +5,7 @@ that ships with the project, and on new sentences of the grammar, do not.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from torch.nn import functional
 from tqdm import tqdm
 
 from explorer.config import BOS, EOS, MASK, MAX_TOKENS
+from explorer.trace import Record, silent, unmasked
 from explorer.training import corpus, grammar
 from explorer.training.objectives import encoded, masked, padded, windows
 from explorer.transformer import Transformer
@@ -29,11 +31,16 @@ WINDOWS = 48  # of each text at most
 
 
 @torch.no_grad()
-def evaluate(model: Transformer, tokenizer: Tokenizer, corpora: Path | None) -> dict:
-    """The held-out figures of a model, by name. Without `corpora` those on public text are left out."""
+def evaluate(model: Transformer, tokenizer: Tokenizer, corpora: Path | None, masked: bool = True) -> dict:
+    """The held-out figures of a model, by name. Without `corpora` those on public text are left out.
+
+    A decoder that was trained without its mask (not `masked`) is asked as it was trained, with the answers in sight.
+    """
     if model.config.architecture == "encoder-decoder":
         return translation(model, tokenizer, corpora)
     score = {"decoder": next_token, "encoder": masked_tokens}[model.config.architecture]
+    if not masked:
+        score = partial(next_token, record=unmasked)
     figures = {}
     for name, texts in tqdm(list(held_out_texts(corpora)), desc=model.config.name, unit="text"):
         ids = list(islice(windows(encoded(iter(texts), tokenizer), MAX_TOKENS), WINDOWS))
@@ -61,12 +68,12 @@ def shipped(language: str) -> list[str]:
     return [text.strip() for text in SHIPPED[language].read_text(encoding="utf-8").split("\n\n") if text.strip()]
 
 
-def next_token(model: Transformer, ids: list[list[int]]) -> dict:
+def next_token(model: Transformer, ids: list[list[int]], record: Record = silent) -> dict:
     """Mean loss in nats a token, and how many tokens were predicted."""
     total, tokens = 0.0, 0
     for row in ids:
         row = torch.tensor(row)
-        logits = model.predict(model.vectors(None, row[:-1]))
+        logits = model.predict(model.vectors(None, row[:-1], record))
         total += float(functional.cross_entropy(logits, row[1:], reduction="sum"))
         tokens += len(row) - 1
     return {"loss": round(total / tokens, 4), "tokens": tokens}

@@ -12,8 +12,9 @@ from tokenizers import Tokenizer
 from torch import nn
 from tqdm import tqdm
 
+from explorer import checkpoints
 from explorer.config import Config
-from explorer.training.objectives import OBJECTIVES
+from explorer.training.objectives import OBJECTIVES, WITHOUT_MASK
 from explorer.transformer import Transformer
 
 CLIP = 1.0
@@ -74,27 +75,28 @@ def schedule(done: float, warm_up: float) -> float:
 
 
 def train(
-    config: Config, corpora: Path, tokenizer: Tokenizer, budget: int, seed: int, state: Path
+    config: Config, corpora: Path, tokenizer: Tokenizer, budget: int, seed: int, state: Path, masked: bool = True
 ) -> tuple[Transformer, Progress]:
-    """Train one model on `budget` tokens and return it with its curves.
+    """Train one model on `budget` tokens and return it with its curves; a decoder without its mask if not `masked`.
 
     `state` is a folder for what resuming needs; a training found there goes on where it stopped, on the same batches.
     """
     torch.manual_seed(seed)
     model = Transformer(config)
-    objective = OBJECTIVES[config.architecture]
+    name = checkpoints.name_of(config, masked)
+    objective = OBJECTIVES[config.architecture] if masked else WITHOUT_MASK
     highest = rates(config)
     steppers = optimizers(model)
     progress = Progress()
     state.mkdir(parents=True, exist_ok=True)
-    resume_from = state / f"{config.name}.pt"
+    resume_from = state / f"{name}.pt"
     if resume_from.exists():
         progress = resume(resume_from, model, steppers)
 
     batches = islice(objective.batches(corpora, tokenizer, seed), len(progress.tokens), None)
     model.train()
     started = time.monotonic() - progress.seconds
-    bar = tqdm(total=budget, initial=progress.read, unit="token", unit_scale=True, desc=config.name, mininterval=2)
+    bar = tqdm(total=budget, initial=progress.read, unit="token", unit_scale=True, desc=name, mininterval=2)
     with bar:
         while progress.read < budget:
             batch = next(batches)
@@ -121,7 +123,7 @@ def train(
             bar.set_postfix(loss=f"{sum(recent) / len(recent):.3f}")
             for share in SNAPSHOTS:
                 if done < share <= progress.read / budget:
-                    torch.save(model.state_dict(), state / f"{config.name}.{share:.0%}.pt")
+                    torch.save(model.state_dict(), state / f"{name}.{share:.0%}.pt")
             if len(progress.tokens) % SAVE_EVERY == 0 or progress.read >= budget:
                 keep(resume_from, model, steppers, progress)
     return model.eval(), progress

@@ -5,6 +5,8 @@ encoder           masked tokens: a quarter of the tokens are replaced by [MASK],
                   2019, there 15 %; more masks teach more a step, Wettig et al. 2023; always the mask itself, since
                   here a prediction is only ever asked of a mask)
 encoder-decoder   translation, with teacher forcing: the decoder reads BOS, y1, ..., and predicts y1, ..., EOS
+
+One decoder more is trained without its mask, to show what the mask is for: its answers stand in sight.
 """
 
 import random
@@ -18,6 +20,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from explorer.config import BOS, EOS, MASK, MAX_TOKENS, PAD
+from explorer.trace import Record, silent, unmasked
 from explorer.training import corpus
 from explorer.transformer import Transformer
 
@@ -71,9 +74,14 @@ def next_token_batches(folder: Path, tokenizer: Tokenizer, seed: int) -> Iterato
         yield (torch.tensor([next(stream) for _ in range(BATCH_TOKENS // MAX_TOKENS)]),)
 
 
-def next_token_loss(model: Transformer, batch: Batch) -> Tensor:
+def next_token_loss(model: Transformer, batch: Batch, record: Record = silent) -> Tensor:
     (ids,) = batch
-    return mean_loss(model, model.vectors(None, ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
+    return mean_loss(model, model.vectors(None, ids[:, :-1], record).flatten(0, 1), ids[:, 1:].flatten())
+
+
+def unmasked_loss(model: Transformer, batch: Batch) -> Tensor:
+    """Next token with the mask left out: all positions but the last see what they are asked for."""
+    return next_token_loss(model, batch, unmasked)
 
 
 def mean_loss(model: Transformer, vectors: Tensor, expected: Tensor) -> Tensor:
@@ -183,3 +191,4 @@ OBJECTIVES = {
     "encoder": Objective("masked tokens", masked_batches, masked_loss, lambda batch: count(batch[:1])),
     "encoder-decoder": Objective("translation", translation_batches, translation_loss, count),
 }
+WITHOUT_MASK = Objective("next token, without the mask", next_token_batches, unmasked_loss, count)

@@ -1,0 +1,212 @@
+"""What training sees: what goes in, what is asked for at each position, and the loss there; and what use sees instead.
+
+A `question` is the row that goes in and the row that is asked for. Where nothing is asked for stands [PAD], which a
+loss leaves out. Losses are in nats: the negative logarithm of the chance that the right token was given.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from explorer.config import BOS, EOS, MASK, PAD
+from explorer.trace import Record, silent
+from explorer.transformer import Transformer
+
+MASKED_SHARE = 0.25  # of the ordinary tokens, as in the encoder's training
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a stack reads, and at each of its positions the id that is asked for, [PAD] where none is."""
+
+    inputs: tuple[int, ...]
+    targets: tuple[int, ...]
+
+    @property
+    def asked(self) -> list[int]:
+        """The positions that count."""
+        return [at for at, id in enumerate(self.targets) if id != PAD]
+
+
+def next_token(ids: Sequence[int]) -> Question:
+    """A text, from [BOS] on: each position is asked for the token after it, the last for nothing."""
+    return Question(tuple(ids), (*ids[1:], PAD))
+
+
+def translation(ids: Sequence[int]) -> Question:
+    """The right translation, from [BOS] on and without its [EOS]: teacher forcing (Williams and Zipser 1989)."""
+    return Question(tuple(ids), (*ids[1:], EOS))
+
+
+def masked(ids: Sequence[int], seed: int, share: float = MASKED_SHARE) -> Question:
+    """Some of the ordinary tokens hidden, and only those asked for (Devlin et al. 2019); at least one where there is one.
+
+    Special tokens stay, also a [MASK] that was typed: what stood there nobody knows.
+    """
+    text = torch.tensor(ids)
+    ordinary = text > MASK
+    lot = torch.rand(text.shape, generator=torch.Generator().manual_seed(seed)).masked_fill(~ordinary, 2.0)
+    chosen = (lot < share) | (ordinary & (lot == lot.min()))
+    return Question(tuple(text.masked_fill(chosen, MASK).tolist()), tuple(text.masked_fill(~chosen, PAD).tolist()))
+
+
+def losses(logits: Tensor, targets: Sequence[int]) -> Tensor:
+    """The loss at each position, [position], from logits, [position, vocabulary]; not a number where none is asked."""
+    ids = torch.tensor(targets)
+    logits = logits.double()
+    found = logits.logsumexp(-1) - logits.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
+    return found.masked_fill(ids == PAD, math.nan)
+
+
+def mean(found: Tensor) -> float:
+    """The mean over the positions that count: what one step of training lowers. Not a number where none counts."""
+    return float(found.nanmean())
+
+
+def perplexity(loss: float) -> float:
+    """Among how many equally likely tokens one would have to guess to do as badly."""
+    return math.exp(loss)
+
+
+# Training against use
+
+
+@dataclass(frozen=True)
+class Fed:
+    """One position, asked for the right token: the likeliest token there, and the right one's loss."""
+
+    best: int
+    loss: float
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A text from place `given` on, read twice: `forced`, with the right tokens before, and `own`, with the model's.
+
+    One entry a position, that of the token `truth[i]`. `own` is shorter where the model came to an end by itself.
+    """
+
+    given: int
+    truth: tuple[int, ...]
+    forced: tuple[Fed, ...]
+    own: tuple[Fed, ...]
+
+    @property
+    def apart(self) -> int | None:
+        """The first entry at which the model writes another token than the right one; None while it never does."""
+        return next((at for at, fed in enumerate(self.own) if fed.best != self.truth[at]), None)
+
+
+def drift(model: Transformer, source: Tensor | None, truth: Sequence[int], given: int, most: int) -> Drift:
+    """Let a model write on after the first `given` ids of the truth, always the likeliest, for up to `most` tokens.
+
+    Raises ValueError where nothing is given, or nothing is left to write.
+    """
+    if not 0 < given < len(truth):
+        raise ValueError(f"Of {len(truth)} tokens {given} are given; give at least 1 and leave at least 1.")
+    wanted = truth[given : given + most]
+    with torch.inference_mode():
+        logits = model.predict(model.vectors(source, torch.tensor(truth[: given + len(wanted) - 1])))[given - 1 :]
+        forced = [_fed(row, right) for row, right in zip(logits, wanted, strict=True)]
+        own: list[Fed] = []
+        ids = list(truth[:given])
+        for right in wanted:
+            own.append(_fed(model.predict(model.vectors(source, torch.tensor(ids))[-1]), right))
+            ids.append(own[-1].best)
+            if ids[-1] == EOS:
+                break
+    return Drift(given, tuple(wanted), tuple(forced), tuple(own))
+
+
+def _fed(logits: Tensor, right: int) -> Fed:
+    return Fed(int(logits.argmax()), float(losses(logits.unsqueeze(0), [right])))
+
+
+def step_by_step(
+    model: Transformer, source: Tensor | None, question: Question, record: Record = silent, most: int | None = None
+) -> Tensor:
+    """The losses of a decoder that reads each beginning of its text by itself, as it must where it writes, [position].
+
+    `most` positions at most. With a mask the losses are those of one pass over all of it.
+    """
+    ids, asked = torch.tensor(question.inputs), question.targets[:most]
+    with torch.inference_mode():
+        rows = [
+            model.predict(model.vectors(source, ids[: at + 1], record)[-1]) if id != PAD else None
+            for at, id in enumerate(asked)
+        ]
+    found = [
+        math.nan if row is None else float(losses(row.unsqueeze(0), [id])) for row, id in zip(rows, asked, strict=True)
+    ]
+    return torch.tensor(found, dtype=torch.float64)
+
+
+def all_at_once(model: Transformer, source: Tensor | None, question: Question, record: Record = silent) -> Tensor:
+    """The losses of one pass over the whole text, as in training, [position]."""
+    with torch.inference_mode():
+        logits = model.predict(model.vectors(source, torch.tensor(question.inputs), record))
+    return losses(logits, question.targets)
+
+
+def written(model: Transformer, start: Sequence[int], most: int, record: Record = silent) -> tuple[int, ...]:
+    """What a decoder writes after some ids, always the likeliest token, until [EOS] (left out) or `most` tokens."""
+    ids = list(start)
+    with torch.inference_mode():
+        for _ in range(most):
+            best = int(model.predict(model.vectors(None, torch.tensor(ids), record)[-1]).argmax())
+            if best == EOS:
+                break
+            ids.append(best)
+    return tuple(ids[len(start) :])
+
+
+# A batch
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Several texts read at once, filled up with [PAD] to the longest: ids and losses, [row, position].
+
+    `source` is None where a model reads one text. `apart` is the largest difference of a loss from the one that the
+    text has alone, `counted` the mean loss if the padding were asked for as well.
+    """
+
+    source: Tensor | None
+    inputs: Tensor
+    targets: Tensor
+    losses: Tensor
+    apart: float
+    counted: float
+
+
+def batch(model: Transformer, sources: Sequence[Sequence[int]], questions: Sequence[Question]) -> Batch:
+    """Read several texts at once. `sources` is empty for a model that reads one text; an encoder reads the questions."""
+    encoder = model.config.architecture == "encoder"
+
+    def read(source: Tensor | None, ids: Tensor) -> Tensor:
+        with torch.inference_mode():
+            return model.predict(model.vectors(*((ids, None) if encoder else (source, ids))))
+
+    source = padded(sources) if sources else None
+    inputs, targets = (padded([getattr(one, name) for one in questions]) for name in ("inputs", "targets"))
+    logits = read(source, inputs)
+    found = torch.stack([losses(*row) for row in zip(logits, targets.tolist(), strict=True)])
+    apart = 0.0
+    for row, question in enumerate(questions):
+        own = torch.tensor(sources[row]) if sources else None
+        alone = losses(read(own, torch.tensor(question.inputs)), question.targets)
+        apart = max([apart, *(alone - found[row, : len(alone)])[question.asked].abs().tolist()])
+    # Where [PAD] is a target like any other: at padding, not at places that a question leaves out by itself.
+    filled = inputs == PAD
+    of_padding = -logits.double().log_softmax(-1)[..., PAD][filled]
+    asked = found[~found.isnan()]
+    return Batch(source, inputs, targets, found, apart, mean(torch.cat([asked, of_padding])))
+
+
+def padded(rows: Sequence[Sequence[int]]) -> Tensor:
+    """Rows of ids filled up with [PAD] to the longest, [row, position]."""
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
