@@ -18,6 +18,7 @@ from explorer.words import LANGUAGES, strong, verbatim
 
 SHOWN = ("weights", "scores", "stream", "predictions")
 LISTED = 10  # candidates of a prediction
+LEAST = 0.0005  # a smaller difference of probabilities is not drawn
 
 controls.within_frame()
 
@@ -112,23 +113,21 @@ def choose_other() -> None:
 
 
 def second() -> str:
-    """What the right side is: the reader's choice, or a second sentence."""
-    if what in beside.CHOSEN:
-        codes = beside.offered(view, what)
-        write = {
-            "arch": lambda code: words(f"architecture.{code}"),
-            "heads": lambda code: words("compare.heads", n=int(code)),
-            "layer": lambda code: words("layer.of", n=int(code)),
-            "head": lambda code: words("head.of", n=int(code)),
-        }[what]
-        return controls.pick_option(f"to_{what}", codes, write, beside.usual(view, what), words("compare.right"))
-    return ""
-
-
-def second_text() -> None:
-    if st.session_state.get("compare other") != view.choices.other:
-        st.session_state["compare other"] = view.choices.other
-    st.text_input(words("compare.other"), key="compare other", on_change=choose_other)
+    """What the right side is, as the reader chooses it: a second sentence, or one of what there is."""
+    if what == "text":
+        if st.session_state.get("compare other") != view.choices.other:
+            st.session_state["compare other"] = view.choices.other
+        st.text_input(words("compare.right"), key="compare other", on_change=choose_other)
+    if what not in beside.CHOSEN:
+        return ""
+    write = {
+        "arch": lambda code: words(f"architecture.{code}"),
+        "heads": lambda code: words("compare.heads", n=int(code)),
+        "layer": lambda code: words("layer.of", n=int(code)),
+        "head": lambda code: words("head.of", n=int(code)),
+    }[what]
+    codes = beside.offered(view, what)
+    return controls.pick_option(f"to_{what}", codes, write, beside.usual(view, what), words("compare.right"))
 
 
 ready()
@@ -140,8 +139,6 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", ke
         "vs", beside.KINDS, lambda name: words(f"compare.vs.{name}"), usual, words("compare.differs")
     )
     code = second()
-if what == "text":
-    second_text()
 
 reason = None
 try:
@@ -168,7 +165,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", ke
         st.segmented_control(
             words("head"), [*map(str, range(config.heads)), *([] if what == "head" else ["mean"])],
             key="compare head", required=True, on_change=choose_head,
-            format_func=lambda code: words("crossing.choose.mean") if code == "mean" else code,
+            format_func=lambda code: words("compare.mean") if code == "mean" else code,
         )  # fmt: skip
     elif len(kinds) > 1:
         stack = view.stack
@@ -249,7 +246,7 @@ def draw(value: Value, side: int | None, key: str, cell, place: int | None, **ke
             ]
         open_cell(side or 0, tuple(found))
 
-    matrix(value, key=key, focus=place, language=words.language, on_choose=clicked, **kept)
+    matrix(value, key=key, focus=place, beside=3, language=words.language, on_choose=clicked, **kept)
 
 
 def title(side: int) -> None:
@@ -300,7 +297,7 @@ def strips() -> None:
             strip(
                 both[side].tokens[stacks[side]], name=words("start.tokens.alt", n=len(both[side].tokens[stacks[side]])),
                 key=f"tokens {side}", focus=places[side], hint=words("compare.follow"),
-                on_pick=lambda at, side=side: sides.look_at(stacks, side, at),
+                on_pick=lambda at, side=side: follow(side, at),
             )  # fmt: skip
     with columns_of_page[2]:
         st.markdown(f"**{words('compare.difference')}** :gray[{words('compare.right_minus_left')}]")
@@ -309,60 +306,84 @@ def strips() -> None:
             st.markdown(f":gray[{words('compare.no_partner')}]")
 
 
+def follow(side: int, position: int) -> None:
+    """Follow a token on both sides, and of its row the numbers that differ most."""
+    sides.look_at(stacks, side, position)
+    for option in ("pair", "p"):
+        reader.set_option(option, "")
+
+
+def masks() -> list:
+    """Which cells of each side are allowed; nothing where no mask is."""
+    return [None if shown == "stream" else allowed_of(side) for side in (0, 1)]
+
+
+def apart():
+    """The difference over what stands for each other, and which of its cells are allowed on either side (weights,
+    which are 0 where they are masked) or on both."""
+    found = compare.difference(values[0].tensor, values[1].tensor, rows, columns)
+    if shown == "stream":
+        return found, None
+    one, two = (compare.chosen(mask, rows, columns, side) for side, mask in enumerate(masks()))
+    mask = one | two if shown == "weights" else one & two
+    return found * mask, mask
+
+
 def pictures() -> None:
     """The two values on one scale, and their difference over what stands for each other."""
+    why = none_why()
     cells, entry = chosen_cells(), glossary.entry(path_of(0), view.trace)
-    weights = shown == "weights"
-    scale = {"scale": "weight" if weights else "signed", "limit": 1.0 if weights else None}
-    masks = [None, None]
+    if why is None:
+        difference, either = apart()
+        if cells == [None, None] and places in rows.pairs:
+            row = rows.pairs.index(places)
+            at = int(difference[row].abs().argmax())
+            cells = list(zip(places, (at, at) if columns is None else columns.pairs[at], strict=True))
+    weights, limits = shown == "weights", [1.0, 1.0]
     if shown == "stream":
-        scale["limit"] = max(limit(both[side].trace, path_of(side)) or 1.0 for side in (0, 1))
-    else:
-        masks = [allowed_of(side) for side in (0, 1)]
-    if shown == "scores":
-        scale["limit"] = max(float(values[side].tensor[masks[side]].abs().max()) for side in (0, 1)) or 1.0
+        limits = [limit(both[side].trace, path_of(side)) or 1.0 for side in (0, 1)]
+    elif shown == "scores":
+        limits = [float(values[side].tensor[mask].abs().max()) or 1.0 for side, mask in enumerate(masks())]
     for side, column in enumerate(columns_of_page[:2]):
         with column:
             st.markdown(f":gray[{told(side)}]")
             draw(
                 values[side], side, f"compare {side}", cells[side], places[side],
-                name=entry.name[words.language], path="" if mean else path_of(side), allowed=masks[side],
+                name=entry.name[words.language], path="" if mean else path_of(side), allowed=masks()[side],
                 rows=both[side].tokens[stacks[side]], part=() if mean or shown == "stream" else (both[side].head,),
-                columns=None if columns is None else both[side].tokens[key_stacks[side]], legend=side == 0, **scale,
+                columns=None if columns is None else both[side].tokens[key_stacks[side]], legend=side == 0,
+                scale="weight" if weights else "signed", limit=max(limits),
             )  # fmt: skip
     with columns_of_page[2]:
-        why = none_why()
         if why:
             st.info(why)
-            return
-        apart = compare.difference(values[0].tensor, values[1].tensor, rows, columns)
-        mask = None
-        if shown != "stream":
-            either = [compare.chosen(masks[side], rows, columns, side) for side in (0, 1)]
-            mask = either[0] | either[1] if weights else either[0] & either[1]
-            apart = apart * mask
-        largest = float(apart.abs().max())
-        st.markdown(f":gray[{words('compare.largest', figure=number(largest)) if largest else words('compare.equal')}]")
-        at = None
-        if cells[0] and cells[1]:
-            pairs = zip(cells[0], cells[1], (rows, columns), strict=True)
-            at = [one if aligned is None else aligned.pairs.index((one, two)) for one, two, aligned in pairs]
-        pair = (places[0], places[1])
-        draw(
-            Value(apart, values[0].axes), None, "compare difference", at,
-            rows.pairs.index(pair) if pair in rows.pairs else None, name=words("compare.difference"), path="",
-            rows=[view.tokens[stacks[0]][one] for one, _ in rows.pairs],
-            columns=None if columns is None else [view.tokens[key_stacks[0]][one] for one, _ in columns.pairs],
-            allowed=mask, scale="signed", limit=largest or 1.0,
-        )  # fmt: skip
-        if columns is not None and columns != rows and not columns.same:
-            st.caption(words("compare.columns", said=how_aligned(columns)))
-    readout(cells)
+        else:
+            picture_apart(difference, either, cells)
+    readout(cells, apart=why is None)
 
 
-def readout(cells) -> None:
-    """The chosen pair of numbers and what lies between; under it, how the one that was clicked is made."""
+def picture_apart(difference, either, cells) -> None:
+    """The difference as a picture of its own."""
+    largest = float(difference.abs().max())
+    st.markdown(f":gray[{words('compare.largest', figure=number(largest)) if largest else words('compare.equal')}]")
+    at = None
     if cells[0] and cells[1]:
+        pairs = zip(cells[0], cells[1], (rows, columns), strict=True)
+        at = [one if aligned is None else aligned.pairs.index((one, two)) for one, two, aligned in pairs]
+    draw(
+        Value(difference, values[0].axes), None, "compare difference", at,
+        rows.pairs.index(places) if places in rows.pairs else None, name=words("compare.difference"), path="",
+        rows=[view.tokens[stacks[0]][one] for one, _ in rows.pairs],
+        columns=None if columns is None else [view.tokens[key_stacks[0]][one] for one, _ in columns.pairs],
+        allowed=either, scale="signed", limit=largest or 1.0,
+    )  # fmt: skip
+    if columns is not None and columns != rows and not columns.same:
+        st.caption(words("compare.columns", said=how_aligned(columns)))
+
+
+def readout(cells, apart: bool) -> None:
+    """The chosen pair of numbers and what lies between; under it, how the one that was clicked is made."""
+    if cells[0] and cells[1] and apart:
         numbers = [float(values[side].tensor[cells[side]]) for side in (0, 1)]
         st.markdown(
             words("compare.pair", left=number(numbers[0]), right=number(numbers[1]),
@@ -418,18 +439,32 @@ def predictions() -> None:
     aligned = sides.aligned(ends)
     here = sides.places(ends)
     shares = [probabilities(one) for one in both]
+    apart = compare.moved_rows(*shares, aligned)
     if shown == "predictions":
-        every_position(ends, aligned, here, shares)
+        every_position(ends, aligned, shares, apart)
+    most = max(range(len(apart)), key=apart.__getitem__)
+    if apart[most] >= 0.01 and aligned.pairs[most] != here:
+        place = aligned.pairs[most][0]
+        token = strong(view.tokens[view.stack][place].label)
+        with st.container(horizontal=True, vertical_alignment="center", key="most apart"):
+            said = words("compare.most_at", token=token, n=place, share=percent(apart[most]))
+            st.markdown(said, width="content")
+            st.button(
+                words("compare.go_there"), type="tertiary", key="go there", on_click=sides.look_at,
+                args=(ends, 0, place),
+            )  # fmt: skip
     left, right = (shares[side][here[side]] for side in (0, 1))
     ids = compare.candidates(left, right)[:LISTED]
     for side, column in enumerate(st.columns([1, 1, 1], gap="medium")[:3]):
         with column:
             if side == 2:
-                said = words("compare.moved", share=percent(compare.moved(left, right)))
                 st.markdown(f"**{words('compare.difference')}** :gray[{words('compare.right_minus_left')}]")
-                rows_of = [(view.token(id).label, float(right[id] - left[id])) for id in ids]
-                st.altair_chart(charts.differences(rows_of, words("compare.difference")), width="stretch")
-                st.markdown(said)
+                listed = [(view.token(id).label, float(right[id] - left[id])) for id in ids]
+                if max(abs(figure) for _, figure in listed) < LEAST:
+                    st.markdown(words("compare.alike"))
+                else:
+                    st.altair_chart(charts.differences(listed, words("compare.difference")), width="stretch")
+                    st.markdown(words("compare.moved", share=strong(percent(compare.moved(left, right)))))
                 continue
             title(side)
             label = strong(both[side].tokens[ends[side]][here[side]].label)
@@ -442,13 +477,12 @@ def predictions() -> None:
             bars(listed, name=words("compare.predictions"), key=f"predictions {side}")
 
 
-def every_position(ends, aligned, here, shares) -> None:
+def every_position(ends, aligned, shares, apart) -> None:
     """A row for each pair of positions: what each side puts first there, and how much of the probability differs."""
     if not aligned.enough:
         st.info(words("compare.none.rows", left=aligned.left, right=aligned.right, n=len(aligned.pairs)))
         return
     st.markdown(f":gray[{how_aligned(aligned)}]")
-    apart = compare.moved_rows(*shares, aligned)
     best = [side.max(-1) for side in shares]
     table = []
     for (one, two), share in zip(aligned.pairs, apart, strict=True):

@@ -40,7 +40,8 @@ def bars(
     signed = bool((data["value"] < 0).any())
     largest = float(data["value"].abs().max())
     data["tone"] = data["value"] if signed else np.where(data["place"] == focus, BEST, OTHERS)
-    ends = [-largest or -1.0, largest or 1.0] if signed else [0, largest or 1.0]
+    wide = 1.4 * largest or 1.0  # room for the numbers, which stand outside the bars
+    ends = [-wide, wide] if signed else [0, largest or 1.0]
     base = alt.Chart(data, width=width, height=STEP * len(data) + PADDING).encode(
         y=alt.Y("place:O").axis(None).sort("ascending").scale(paddingInner=1 - BAR / STEP)
     )

@@ -364,16 +364,16 @@ def matrix(
     beside: int = 1,
     legend: bool = True,
     language: str = "en",
-    masked: str = "",
     on_choose: Callable[[], None] = _ignore,
 ) -> Cell | None:
     """Draw a value and return the cell that is chosen, an index into its tensor, or None.
 
     `name` and `path` stand in the tooltip, the path not where it is empty: what is drawn is then no recorded value.
-    `rows` and `columns` are the words of the tokens, None where an axis has none. `focus` is the row of the token in focus. Where the value is a part of the one at `path`, such as one head,
-    `part` is the part's index, `(2,)`, and stands before the cell's own in the tooltip. The choice lives in
-    `st.session_state[key]["cell"]`; `masked` says in the tooltip what a hatched cell is, if not masked. Before a first choice, or when the one that was made does not exist in this
-    shape, it is `chosen`. `on_choose` is called before the run that a choice causes.
+    `masked` says there what a hatched cell is, if not masked. `rows` and `columns` are the words of the tokens, None
+    where an axis has none. `focus` is the row of the token in focus. Where the value is a part of the one at `path`,
+    such as one head, `part` is the part's index, `(2,)`, and stands before the cell's own in the tooltip. The choice
+    lives in `st.session_state[key]["cell"]`; before a first choice, or when the one that was made does not exist in
+    this shape, it is `chosen`. `on_choose` is called before the run that a choice causes.
     Raises ValueError as `payload` does.
     """
     shape = shape_of(value)
@@ -393,7 +393,7 @@ def matrix(
         least=least,
         beside=beside,
     )
-    words = WORDS[language] | ({"masked": masked} if masked else {})
+    words = WORDS[language]
     header |= {
         "name": name,
         "path": path,
