@@ -12,8 +12,8 @@ from explorer.tokens import visible
 from explorer.trace import Value
 from explorer.view import current, reading
 from explorer.views.components.matrix import matrix
-from explorer.views.components.tokens import Bar, bars, percent, strip
-from explorer.views.terms import number
+from explorer.views.components.tokens import Bar, bars, strip
+from explorer.views.terms import number, percent
 from explorer.words import strong, verbatim
 
 # Each with a word to swap for another, and with two pieces of the text: how much does the last place where the first
@@ -164,6 +164,12 @@ for rung, place in zip(rules.ladder(trace, path), columns(max(len(asking), len(a
     st.session_state[drawn] = {"cell": [query, key]}
     with place:
         title(rule)
+        lines = [f"{named} {figure(float(found[query, key]))}"]
+        if rung.itself is not None:
+            lines.append(f"{words('rules.itself')} {figure(rung.itself)}")
+        if rung.look_alikes is not None:
+            lines.append(f"{words('rules.look_alikes')} {figure(rung.look_alikes)}")
+        st.markdown("  \n".join(lines))
         matrix(
             Value(found, ("query", "key")),
             name=words(f"rules.{rule}"),
@@ -175,16 +181,11 @@ for rung, place in zip(rules.ladder(trace, path), columns(max(len(asking), len(a
             allowed=allowed,
             focus=query,
             part=(view.head,) if rule == "learned" else (),
-            legend=rule == "learned",
+            legend=rule == rules.RULES[0],
             language=words.language,
             on_choose=picked,
         )
-        lines = [f"{named} {figure(float(found[query, key]))}", f"${score_of(rule)}$"]
-        if rung.itself is not None:
-            lines.append(f"{words('rules.itself')} {figure(rung.itself)}")
-        if rung.look_alikes is not None:
-            lines.append(f"{words('rules.look_alikes')} {figure(rung.look_alikes)}")
-        st.markdown("  \n".join(lines))
+        st.markdown(f"${score_of(rule)}$")
         st.markdown(prose[rule])
         if rule == "learned":
             most, layer, head = strongest()
@@ -227,12 +228,18 @@ def put(word: swaps.Word, new: str) -> None:
     reader.set_option("swap", f"{word.start}:{word.text}:{new}")
 
 
+def small(share: float) -> str:
+    """A share with four decimals, and never a nought that is none."""
+    return f"{share:.4f}" if share == 0 or share >= 0.00005 else "< 0.0001"
+
+
 def labels(of: tuple[swaps.Word, ...], tokens) -> list:
     return [tokens[word.places[0]] if word.special else visible(word.text) for word in of]
 
 
 def swap(word: swaps.Word, new: str) -> None:
-    """The change of every rule's weights when a word is swapped for another."""
+    """Every rule's weights with another word in the place of one, or their change."""
+    shown = controls.pick_option("weights", ("change", "after"), lambda shown: words(f"swap.{shown}"), "change")
     both = [reading(found, changing) for found in (text, f"{text[: word.start]}{new}{text[word.end :]}")]
     source, target = view.run.ids
     runs = [
@@ -259,36 +266,41 @@ def swap(word: swaps.Word, new: str) -> None:
             rule: [swaps.by_words(run, path, rule, *of) for run, of in zip(runs, units, strict=True)]
             for rule in rules.RULES
         }
-    change = {}
-    for rule, (first, second) in moved.items():
-        difference = second - first
-        change[rule] = difference if difference.dim() == 2 else difference[view.head if rule == "learned" else 0]
-    limit = max(float(difference.abs().max()) for difference in change.values()) or 1.0
+    if shown == "after":
+        drawn = {rule: second for rule, (_, second) in moved.items()}
+    else:
+        drawn = {rule: second - first for rule, (first, second) in moved.items()}
+    for rule, of_rule in drawn.items():
+        if of_rule.dim() == 3:
+            drawn[rule] = of_rule[view.head if rule == "learned" else 0]
+    largest = max(float(of_rule.abs().max()) for of_rule in drawn.values())
     for one, place in zip(found, columns(max(len(rows), len(heads))), strict=True):
         with place:
             title(one.rule)
-            matrix(
-                Value(change[one.rule], ("query", "key")),
-                name=words("swap.change", rule=words(f"rules.{one.rule}")),
-                path="",
-                key=f"swap {one.rule}",
-                rows=rows,
-                columns=heads,
-                scale="signed",
-                limit=limit,
-                allowed=mask,
-                legend=one.rule == "learned",
-                language=words.language,
-            )
-            lines = [words("swap.unmoved") if one.unmoved else words("swap.moved", share=f"{one.others:.4f}")]
+            lines = [words("swap.unmoved") if one.unmoved else words("swap.moved", share=small(one.others))]
             if between:
                 lines.append(words("swap.between", change=number(between[one.rule], 3)))
             st.markdown("  \n".join(lines))
+            matrix(
+                Value(drawn[one.rule], ("query", "key")),
+                name=words(f"swap.of.{shown}", rule=words(f"rules.{one.rule}")),
+                path="",
+                key=f"swap {one.rule} {shown}",
+                rows=rows,
+                columns=heads,
+                scale="weight" if shown == "after" else "signed",
+                limit=1.0 if shown == "after" else largest or 1.0,
+                allowed=mask,
+                legend=one.rule == rules.RULES[0],
+                language=words.language,
+            )
 
 
 st.subheader(words("swap.title"), anchor=False)
 word, new = chosen_word()
-st.markdown(prose["swap cross" if crossing else "swap"])
+told, more = st.columns(2, gap="large")
+told.markdown(prose["swap"])
+more.markdown(prose["swap cross" if crossing else "swap self"])
 if word is None:
     st.info(words("swap.none"))
 else:
@@ -343,15 +355,17 @@ def keep(rule: str) -> None:
 
 
 st.subheader(words("install.title"), anchor=False)
-st.markdown(prose["install"])
+told, asks = st.columns(2, gap="large")
+told.markdown(prose["install"])
 offered = ("head", "layer", "all") if config.heads > 1 else ("layer", "all")
-where = controls.pick_option(
-    "where",
-    offered,
-    lambda where: words(f"install.{where}", layer=view.layer, head=view.head),
-    "all",
-    words("install.where"),
-)
+with asks:
+    where = controls.pick_option(
+        "where",
+        offered,
+        lambda where: words(f"install.{where}", layer=view.layer, head=view.head),
+        "all",
+        words("install.where"),
+    )
 predicting, (source, target) = view.tokens[view.stack], view.run.ids
 place, truth = view.focus, None
 if config.architecture == "encoder":
@@ -362,16 +376,17 @@ if config.architecture == "encoder":
         source = (*source[:place], MASK, *source[place + 1 :])
 elif place + 1 < len(predicting):
     truth = predicting[place + 1].id
-strip(
-    predicting,
-    name=words("install.strip"),
-    key="install place",
-    focus=place,
-    on_pick=lambda position: reader.choose(focus=position),
-    hint=words("install.hint"),
-)
-token = strong(predicting[place].label)
-st.markdown(words("install.behind" if config.architecture == "encoder" else "install.after", token=token))
+with asks:
+    strip(
+        predicting,
+        name=words("install.strip"),
+        key="install place",
+        focus=place,
+        on_pick=lambda position: reader.choose(focus=position),
+        hint=words("install.hint"),
+    )
+    token = strong(predicting[place].label)
+    st.markdown(words("install.behind" if config.architecture == "encoder" else "install.after", token=token))
 runs = {rule: passes.edited(model, source, target, changes.write(placed(rule))).trace for rule in changes.RULES}
 runs["learned"] = passes.run(model, source, target).trace
 learned = runs["learned"]["probabilities"].tensor[place]

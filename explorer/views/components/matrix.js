@@ -448,11 +448,11 @@ class Matrix {
       height = y + 32;
     }
     if (o.masks || o.scale === "mask") {
-      const at = x;
-      this.late.push((pen) => { pen.fillStyle = this.hatch; pen.fillRect(at, y + 2, 32, 12); });
-      const word = this.text(o.words.masked, at + 40, y, "small");
+      const below = x > 0 && x + 96 > this.width, at = below ? 0 : x, top = below ? height : y;
+      this.late.push((pen) => { pen.fillStyle = this.hatch; pen.fillRect(at, top + 2, 32, 12); });
+      const word = this.text(o.words.masked, at + 40, top, "small");
       x = at + 40 + word.offsetWidth + 24;
-      height = Math.max(height, y + 18);
+      height = Math.max(height, top + 18);
     }
     const share = Math.max(1, ...this.places.map((place) => place.share ?? 1));
     if (share > 1) {
