@@ -29,7 +29,6 @@ PAGES = (  # files and groups, in the order of the navigation
     ("values", "every"),
 )
 LISTED = 8  # changes in the line of the frame, edited values in the proof; the others are counted
-SIDE_BY_SIDE = 7  # pages whose titles fit beside each other
 EXAMPLES = {
     "encoder": (
         "The little [MASK] was very happy.",
@@ -59,16 +58,18 @@ def within_frame() -> None:
         st.rerun()
 
 
-def page_list(words: Words) -> dict[str, list] | list:
-    """The pages for `st.navigation`: side by side while there is room for their titles, then under their groups."""
-    pages = [
-        (st.Page(f"pages/{name}.py", title=words(f"page.{name}"), url_path=name, default=name == PAGES[0][0]), group)
-        for name, group in PAGES
-    ]
-    groups = list(dict.fromkeys(group for _, group in pages))
-    if len(pages) <= SIDE_BY_SIDE:
-        return [page for page, _ in pages]
-    return {words(f"group.{name}"): [page for page, group in pages if group == name] for name in groups}
+def page_list(words: Words) -> dict[str, list]:
+    """The pages under their groups, for `st.navigation`. The first is the app's root, and unlisted under its name."""
+    groups: dict[str, list] = {}
+    for name, group in PAGES:
+        listed = groups.setdefault(words(f"group.{group}"), [])
+        file, title = f"pages/{name}.py", words(f"page.{name}")
+        if name == PAGES[0][0]:
+            listed.append(st.Page(file, title=title, url_path="root", default=True))
+            listed.append(st.Page(file, title=title, url_path=name, visibility="hidden"))
+        else:
+            listed.append(st.Page(file, title=title, url_path=name))
+    return groups
 
 
 def examples() -> None:

@@ -71,7 +71,7 @@ def say(page, text: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_deep_link_is_the_first_visit_of_a_fresh_server(server, page, name):
-    path = "/" if name == PAGES[0] else f"/{name}"
+    path = f"/{name}"
     open_app(page, server(APP), f"{path}?lang=ko&s=The+cat+sat.&arch=encoder-decoder&layer=1")
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert urlsplit(page.url).path == path
