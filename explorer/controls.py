@@ -26,6 +26,7 @@ PAGES = (  # files and groups, in the order of the navigation
     ("what_if", "try"),
     ("compare", "try"),
     ("generation", "try"),
+    ("sees", "try"),
     ("values", "every"),
 )
 LISTED = 8  # changes in the line of the frame, edited values in the proof; the others are counted

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from explorer.analysis.crossing import Effects
     from explorer.analysis.generation import Beam, Generated, Settings, Step
     from explorer.analysis.length import Stretch, Strung
+    from explorer.analysis.lessons import Batch, Drift, Question
     from explorer.analysis.memory import Firing
     from explorer.analysis.norms import Gradient, Padded
     from explorer.analysis.predictions import Answer
@@ -305,6 +306,45 @@ def step(name: str, source: Ids, ids: Ids, settings: "Settings", chosen: int | N
     from explorer.analysis import generation
 
     return generation.step(model(name), torch.tensor(source) if source else None, ids, settings, chosen)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def drift(name: str, source: Ids, truth: Ids, given: int, most: int) -> "Drift":
+    """What a model writes after the beginning of a text, beside what it expects of the text itself (see lessons)."""
+    import torch
+
+    from explorer.analysis import lessons
+
+    return lessons.drift(model(name), torch.tensor(source) if source else None, truth, given, most)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def read_twice(name: str, source: Ids, question: "Question", masked: bool) -> "tuple[Tensor, Tensor]":
+    """The losses of a decoder in one pass, as in training, and step by step, as in use; with its mask or without."""
+    import torch
+
+    from explorer.analysis import lessons
+    from explorer.trace import silent, unmasked
+
+    asked = (model(name), torch.tensor(source) if source else None, question, silent if masked else unmasked)
+    return lessons.all_at_once(*asked), lessons.step_by_step(*asked)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def written(name: str, start: Ids, most: int, masked: bool) -> Ids:
+    """What a decoder writes after some ids, always the likeliest token; with its mask or without."""
+    from explorer.analysis import lessons
+    from explorer.trace import silent, unmasked
+
+    return lessons.written(model(name), start, most, silent if masked else unmasked)
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def batch(name: str, sources: tuple[Ids, ...], questions: "tuple[Question, ...]") -> "Batch":
+    """Several texts read at once, filled up with padding (see analysis.lessons.batch)."""
+    from explorer.analysis import lessons
+
+    return lessons.batch(model(name), sources, questions)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)

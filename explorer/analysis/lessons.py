@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from explorer.config import BOS, EOS, MASK, PAD
+from explorer.config import EOS, MASK, PAD
 from explorer.trace import Record, silent
 from explorer.transformer import Transformer
 
@@ -42,7 +42,7 @@ def translation(ids: Sequence[int]) -> Question:
 
 
 def masked(ids: Sequence[int], seed: int, share: float = MASKED_SHARE) -> Question:
-    """Some of the ordinary tokens hidden, and only those asked for (Devlin et al. 2019); at least one where there is one.
+    """Some of the ordinary tokens hidden, at least one if there is one, and only those asked for (Devlin et al. 2019).
 
     Special tokens stay, also a [MASK] that was typed: what stood there nobody knows.
     """
@@ -183,7 +183,7 @@ class Batch:
 
 
 def batch(model: Transformer, sources: Sequence[Sequence[int]], questions: Sequence[Question]) -> Batch:
-    """Read several texts at once. `sources` is empty for a model that reads one text; an encoder reads the questions."""
+    """Read several texts at once. `sources` is empty for a model of one stack, which reads the questions' inputs."""
     encoder = model.config.architecture == "encoder"
 
     def read(source: Tensor | None, ids: Tensor) -> Tensor:
