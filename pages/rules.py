@@ -37,6 +37,7 @@ READY = {
 }
 BESIDE = 24  # tokens up to which four maps stand side by side
 BEST = 5  # tokens of a prediction
+LEAST = 0.05  # change of a weight up to which the colours reach at least, so that next to nothing looks like it
 CONTEXT = 60  # characters on each side of a swapped word that are written out
 
 controls.within_frame()
@@ -252,6 +253,7 @@ def swap(word: swaps.Word, new: str) -> None:
         found = rules.swapped(*runs, path)
         between = swaps.between_kept(*runs, path)
         rows, heads, mask = *sides[1], allowed
+        spot = word.places[-1]
         moved = {rule: [rules.weights(run, path, rule) for run in runs] for rule in rules.RULES}
     else:
         units = [tuple(swaps.whole_words(side) for side in one) for one in sides]
@@ -262,6 +264,7 @@ def swap(word: swaps.Word, new: str) -> None:
         found = swaps.swapped(*runs, path, *units)
         rows, heads = (labels(side, of) for side, of in zip(units[1], sides[1], strict=True))
         mask = swaps.allowed(runs[1], path, *units[1])
+        spot = next((at for at, of in enumerate(units[1][1]) if of.start == word.start and not of.special), 0)
         moved = {
             rule: [swaps.by_words(run, path, rule, *of) for run, of in zip(runs, units, strict=True)]
             for rule in rules.RULES
@@ -289,8 +292,9 @@ def swap(word: swaps.Word, new: str) -> None:
                 rows=rows,
                 columns=heads,
                 scale="weight" if shown == "after" else "signed",
-                limit=1.0 if shown == "after" else largest or 1.0,
+                limit=1.0 if shown == "after" else max(largest, LEAST),
                 allowed=mask,
+                chosen=(0 if crossing else spot, spot),
                 legend=one.rule == rules.RULES[0],
                 language=words.language,
             )
