@@ -21,28 +21,24 @@ QUICK = 48  # tokens up to which every head is tried without being asked for: ha
 LISTED = 5  # tokens of a prediction, before and after
 COLUMNS = 24  # positions of a map between two sentences; of longer ones those around the focus
 KEPT = 12  # sweeps that a visit remembers
-READY = {  # pairs of sentences with as many tokens
+GENDER = ("The girl was happy because", "The boy was happy because")
+MASKED = tuple(f"{text} [MASK] had a new ball." for text in GENDER)
+READY = {  # pairs of sentences
     "encoder": {
         "en": (
-            ("The girl was happy because [MASK] had a new ball.", "The boy was happy because [MASK] had a new ball."),
-            ("The toys [MASK] in the box.", "The toy [MASK] in the box."),
+            MASKED,
+            ("The dog chased the cat. The [MASK] ran away.", "The cat chased the dog. The [MASK] ran away."),
         ),
-        "ko": (
-            ("나는 밥[MASK] 먹었어요.", "나는 밥[MASK] 있어요."),
-            ("어제는 비가 [MASK].", "내일은 비가 [MASK]."),
-        ),
+        "ko": (("나는 밥[MASK] 먹었어요.", "나는 밥[MASK] 있어요."), MASKED),
     },
     "decoder": {
-        "en": (
-            ("The girl was happy because", "The boy was happy because"),
-            ("The dog saw the cat. The", "The cat saw the dog. The"),
-        ),
-        "ko": (("나는 밥을", "나는 밥이"), ("어제는 비가", "내일은 비가")),
+        "en": (GENDER, ("The dog saw the cat. The", "The cat saw the dog. The")),
+        "ko": (("나는 밥을", "나는 밥이"), GENDER),
     },
 }
-TRANSLATED = (
-    ("The doctor is in the kitchen.", "The doctor is in the garden."),
-    ("The cat saw the dog.", "The dog saw the cat."),
+TRANSLATED = (  # and the position in the translation where they part
+    ("The doctor is in the kitchen.", "The doctor is in the garden.", 2),
+    ("The cat saw the dog.", "The dog saw the cat.", 0),
 )
 
 controls.within_frame()
@@ -166,7 +162,7 @@ def start(kind: str) -> None:
 def sweep_button(kind: str, tries: list[Change]):
     """A way to start a sweep or go on with it, or how far it has come; returns where its progress is shown."""
     done, slot = len(tried(kind)), st.empty()
-    if done < len(tries) and sweeping != kind:
+    if done < len(tries) and kind not in running:
         with slot.container(horizontal=True, vertical_alignment="center"):
             if done:
                 st.markdown(f":gray[{words('what_if.partial', n=done, all=len(tries))}]", width="content")
@@ -196,7 +192,8 @@ def sweep(kind: str, tries: list[Change], slot) -> None:
 
 layer_of_neurons = (place.stack, view.layer if place.layer is None else place.layer)
 short = sum(map(len, view.tokens.values())) <= QUICK
-sweeping = reader.option("sweep", "model" if short else "off", ("off", "model", "neurons", "patch"))
+asked = reader.option("sweep", "model" if short else "off", ("off", "model", "neurons", "patch"))
+running = {"off": ()}.get(asked, ("model", asked) if short else (asked,))
 
 
 # The model, and what stands where in it
@@ -209,6 +206,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         controls.pick_option("over", ("trained", "changed"), lambda name: words(f"what_if.over.{name}"), "trained")
 slots = {"model": sweep_button("model", tries["model"])}
 effects = tried("model")
+neuron_effects = tried("neurons")
 in_force = [made[number] for number in view.fitting]
 
 
@@ -232,7 +230,11 @@ def sublayer(stack: str, layer: int, kind: str) -> switches.Sublayer:
     if kind == "feed_forward":
         return switches.Sublayer(shown(itself, words("part.feed_forward")))
     heads = [
-        shown(Change("off", stack, layer, kind, head=head), words("head.of", n=head)) for head in range(config.heads)
+        shown(
+            Change("off", stack, layer, kind, head=head),
+            words("head.of", n=head) if len(config.stacks) == 1 else str(head),  # two attentions leave less room
+        )
+        for head in range(config.heads)
     ]
     return switches.Sublayer(shown(itself, words(f"part.{kind}")), heads)
 
@@ -297,7 +299,10 @@ def scale(place: Change) -> None:
         reader.edit(same[0])
 
 
-done, seen = st.columns([6, 5], gap="large")
+if place.sublayer is None:
+    (done, seen), inside = st.columns([6, 5], gap="large"), None
+else:
+    done, inside, seen = st.columns([4, 5, 5], gap="large")
 with done:
     st.markdown(f"**{place_in_words(place, words, config.stacks)}**")
     offered = {change.action: change for change in actions(place)}
@@ -359,8 +364,7 @@ with seen:
 
 # Inside the place at hand: pairs of an attention, neurons of a feed-forward layer
 
-with done:
-    neuron_effects: dict[str, float] = {}
+with inside or done:
     if place.sublayer in ("self_attention", "cross_attention"):
         path = f"{place.stack}.layers.{place.layer}.{place.sublayer}"
         weights = after[f"{path}.weights"].tensor
@@ -397,7 +401,6 @@ with done:
     elif place.sublayer == "feed_forward":
         stack, layer = layer_of_neurons
         tries["neurons"] = edits.neurons(config, stack, layer)
-        neuron_effects = tried("neurons")
         st.markdown(words("what_if.neurons", n=config.d_ff, token=bold))
         slots["neurons"] = sweep_button("neurons", tries["neurons"])
         switches.neurons(
@@ -421,39 +424,34 @@ def named(stage) -> str:
 
 
 st.subheader(words("what_if.depth"), anchor=False)
-st.markdown(prose["depth"])
+drawn, told = st.columns([8, 3], gap="large") if len(config.stacks) == 1 else (st.container(), st.container())
+told.markdown(prose["depth"])
 paths = []
-if view.edited:
-    for stack, column in zip(config.stacks, st.columns(len(config.stacks), gap="medium"), strict=True):
+with drawn:
+    if not view.edited:
+        st.markdown(f":gray[{words('what_if.none')}]")
+    for stack in config.stacks if view.edited else ():
         found = edits.shifts(before, after, stack)
         paths += [shift.path for shift in found]
-        moved = found[0].share.new_tensor([shift.share.tolist() for shift in found])
-        key = f"what if depth {stack}"
-        st.session_state[key] = {"cell": None}
-
-        def open_stage(key=key, found=found) -> None:
-            cell = st.session_state[key]["cell"]
-            if cell:
-                panel.open_at(found[cell[0]].path, (cell[1], 0))
-
-        with column:
-            if len(config.stacks) > 1:
-                st.markdown(f"**{words(f'stack.{stack}')}**")
-            matrix(
-                Value(moved, ("", "position")),
-                name=words("what_if.moved"),
-                path="",
-                key=key,
-                rows=[named(shift) for shift in found],
-                columns=view.tokens[stack],
-                limit=1.0,
-                legend=False,
-                language=words.language,
-                on_choose=open_stage,
-            )
-    panel.show(view, "what-if-depth", *paths)
-else:
-    st.markdown(f":gray[{words('what_if.none')}]")
+        window = around(view.place_in(stack), len(view.tokens[stack]), COLUMNS)
+        if len(config.stacks) > 1:
+            st.markdown(f"**{words(f'stack.{stack}')}**")
+        switches.stages(
+            words,
+            key=f"what if depth {stack}",
+            names=[named(shift) for shift in found],
+            tokens=view.tokens[stack],
+            window=window,
+            numbers={(row, at): float(shift.share[at]) for row, shift in enumerate(found) for at in window},
+            share=True,
+            focus=view.place_in(stack),
+            limit=1.0,
+            on_stage=lambda row, at, found=found: panel.open_at(found[row].path, (at, 0)),
+        )
+        if left_out := len(view.tokens[stack]) - len(window):
+            st.caption(words("prediction.lens_window", n=left_out))
+    if view.edited:
+        panel.show(view, "what-if-depth", *paths)
 
 
 # Patching from a second sentence
@@ -468,16 +466,19 @@ with typed:
     def take() -> None:
         reader.choose(other=st.session_state["what if other"])
 
+    def set_side_by_side(one: str, two: str, focus: int | None = None) -> None:
+        reader.choose(text=one, other=two, target="")
+        reader.choose(focus=focus)
+        reader.set_option("token", "")
+
     st.session_state["what if other"] = view.choices.other
     st.text_input(words("what_if.second"), key="what if other", on_change=take)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="examples-pairs"):
         st.markdown(f":gray[{words('what_if.pairs_ready')}]", width="content")
         sentences = TRANSLATED if len(config.stacks) > 1 else READY[config.architecture][words.language]
-        for number, (one, two) in enumerate(sentences):
-            st.button(
-                f"{verbatim(one)} / {verbatim(two)}", key=f"pair {number}", type="tertiary", on_click=reader.choose,
-                kwargs={"text": one, "other": two, "target": ""},
-            )  # fmt: skip
+        for number, sentence in enumerate(sentences):
+            label = " / ".join(map(verbatim, sentence[:2]))
+            st.button(label, key=f"pair {number}", type="tertiary", on_click=set_side_by_side, args=sentence)
 
 if view.second:
     stack = config.stacks[0]
@@ -493,39 +494,34 @@ if view.second:
     window = around(middle, min(len(here), len(second_tokens)), COLUMNS)
     tries["patch"] = [one for one in edits.patches(before, there, stack) if one.position in window]
     slots["patch"] = sweep_button("patch", tries["patch"])
-    far = controls.pick_option(
-        "patched", ("one", "all"), lambda name: words(f"what_if.patched.{name}"), "one", words("what_if.click")
-    )
     found = tried("patch")
-    rows = stages(before, stack)
-    grid = before["logits"].tensor.new_full((len(rows), len(window)), float("-inf"))  # what was not tried is hatched
-    for r, stage in enumerate(rows):
-        for c, at in enumerate(window):
-            effect = found.get(write([Change("patch", path=stage.path, position=at)]))
-            if effect is not None:
-                grid[r, c] = effect
-    st.session_state["what if patches"] = {"cell": None}
+    if found:
+        far = controls.pick_option(
+            "patched", ("one", "all"), lambda name: words(f"what_if.patched.{name}"), "one", words("what_if.click")
+        )
+        rows = stages(before, stack)
 
-    def patch() -> None:
-        cell = st.session_state["what if patches"]["cell"]
-        if cell:
-            at = None if far == "all" else window[cell[1]]
-            reader.edit(Change("patch", path=rows[cell[0]].path, position=at))
+        def patch(row: int, at: int) -> None:
+            reader.edit(Change("patch", path=rows[row].path, position=None if far == "all" else at))
 
-    st.markdown(words("what_if.patched", token=bold))
-    matrix(
-        Value(grid, ("", "position")),
-        name=words("what_if.patch"),
-        path="",
-        key="what if patches",
-        rows=[named(stage) for stage in rows],
-        columns=[here[at] for at in window],
-        language=words.language,
-        masked=words("what_if.untried"),
-        legend=False,
-        on_choose=patch,
-    )
-    logits = [run["logits"].tensor for run in (before, there)]
+        st.markdown(words("what_if.patched", token=bold))
+        switches.stages(
+            words,
+            key="what if patches",
+            names=[named(stage) for stage in rows],
+            tokens=here,
+            window=window,
+            numbers={
+                (row, at): found[text]
+                for row, stage in enumerate(rows)
+                for at in window
+                if (text := write([Change("patch", path=stage.path, position=at)])) in found
+            },
+            share=False,
+            focus=None,
+            limit=largest(found),
+            on_stage=patch,
+        )
     if len(window) < min(len(here), len(second_tokens)):
         st.caption(words("what_if.window", n=min(len(here), len(second_tokens)) - len(window)))
     if len(here) != len(second_tokens):
@@ -540,5 +536,6 @@ beside.markdown(prose["why"])
 st.subheader(words("references"), anchor=False)
 st.markdown(prose["references"])
 
-if sweeping in slots:
-    sweep(sweeping, tries[sweeping], slots[sweeping])
+for kind in running:
+    if kind in slots:
+        sweep(kind, tries[kind], slots[kind])

@@ -8,7 +8,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.style.setProperty("--raised", set.raised);
   root.style.setProperty("--third", set.third);
   const pick = (what) => setTriggerValue("pick", what);
-  const shade = (effect) => diverging(ground, set, clamp(effect / (data.limit || 1), -1, 1));
+  // By the root, so that small effects still show beside a large one.
+  const shade = (effect) => diverging(ground, set, Math.sign(effect) * Math.sqrt(Math.min(1, Math.abs(effect) / (data.limit || 1))));
   const css = (colour) => `rgb(${colour.map(Math.round)})`;
   const dark = (colour) => 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 128;
   const sentence = (one) => [one.said, one.off ? data.words.off : one.changed ? data.words.changed : "",
@@ -132,5 +133,37 @@ export default function ({ data, parentElement, setTriggerValue }) {
     return [table];
   }
 
-  root.replaceChildren(...{ model, neurons, outcomes }[data.kind]());
+  function stages() {
+    const table = element("div", "stages"), wide = data.columns.length <= 16;
+    table.style.setProperty("--columns", String(data.columns.length));
+    table.classList.toggle("narrow", !wide);
+    table.append(element("span", "side"));
+    for (const column of data.columns) {
+      const top = element("span", "above");
+      top.append(chip(column.chip, "span", column.at === data.focus ? "now" : ""));
+      table.append(top);
+    }
+    data.rows.forEach((row, r) => {
+      table.append(element("span", "side", data.names[r]));
+      row.forEach((found, c) => {
+        const column = data.columns[c], cell = element("button", "cell");
+        cell.type = "button";
+        cell.title = cell.ariaLabel = `${data.names[r]}, ${column.chip.text} (${column.at}): ${found ? found[1] : data.words.untried}`;
+        cell.onclick = () => pick(`${r},${column.at}`);
+        if (found) {
+          const share = found[0] / (data.limit || 1), least = set.weight[0].map((part, at) => (share ? part : ground[at]));
+          const colour = data.share ? (share ? ramp(set.weight, clamp(share, 0, 1)) : least) : shade(found[0]);
+          cell.style.background = css(colour);
+          cell.style.color = dark(colour) ? "#FFFFFF" : "#14161C";
+          if (wide) cell.textContent = found[1];
+        } else cell.classList.add("untried");
+        table.append(cell);
+      });
+    });
+    const frame = element("div", "frame");
+    frame.append(table);
+    return [frame];
+  }
+
+  root.replaceChildren(...{ model, neurons, outcomes, stages }[data.kind]());
 }

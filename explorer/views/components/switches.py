@@ -1,7 +1,8 @@
-"""What can be switched off in a model, as buttons where it stands, and what a change does to a prediction.
+"""What can be switched off in a model, as buttons where it stands, and what a change does.
 
-Three pictures: the model with its sublayers and heads, the neurons of one layer, a prediction before and after. A
-button's colour is what became of a token's logit when it alone was switched off.
+Four pictures: the model with its sublayers and heads, the neurons of one layer, a prediction before and after, and a
+number for each stage of the stream at each position. A button's colour is what became of a token's logit when it alone
+was switched off.
 """
 
 from collections.abc import Callable, Sequence
@@ -138,6 +139,56 @@ def outcomes_data(words: Words, rows: Sequence[Outcome], chosen: int) -> dict:
             for row in rows
         ],
     }
+
+
+def stages_data(
+    words: Words,
+    names: Sequence[str],
+    tokens: Sequence[Token],
+    window: Sequence[int],
+    numbers: dict[tuple[int, int], float],
+    *,
+    share: bool,
+    focus: int | None,
+    limit: float,
+) -> dict:
+    """The message of a grid, stages down and the positions of `window` across; a cell without a number is hatched.
+
+    The numbers are shares, from nothing on, or else signed.
+    """
+
+    def written(number: float) -> str:
+        return signed(number) if not share else percent(number) if number else "0"
+
+    return {
+        "kind": "stages",
+        "words": {"untried": words("switches.untried")},
+        "names": list(names),
+        "columns": [{"at": at, "chip": chip(tokens[at])} for at in window],
+        "rows": [
+            [None if (row, at) not in numbers else [numbers[row, at], written(numbers[row, at])] for at in window]
+            for row in range(len(names))
+        ],
+        "share": share,
+        "focus": focus,
+        "limit": limit,
+    }
+
+
+def stages(
+    words: Words,
+    *,
+    key: str,
+    names: Sequence[str],
+    window: Sequence[int],
+    on_stage: Callable[[int, int], None],
+    **what: object,
+) -> None:
+    """Draw such a grid. `on_stage` is called with the row and the position of a clicked cell, before the rerun; the
+    other arguments are those of `stages_data`."""
+    cells = {f"{row},{at}" for row in range(len(names)) for at in window}
+    data = stages_data(words, names, window=window, **what)
+    _draw(key, data, cells, lambda cell: on_stage(*map(int, cell.split(","))))
 
 
 def model(
