@@ -34,6 +34,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"streamlit"},
     ),
     "beside": ({"address", "reader", "view", "analysis"}, set()),
+    "lesson": ({"config", "address", "passes", "reader", "view", "analysis"}, set()),
     "controls": (
         {"config", "changes", "checkpoints", "words", "address", "passes", "reader", "view", "views"},
         {"streamlit"},

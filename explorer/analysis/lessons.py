@@ -61,9 +61,19 @@ def losses(logits: Tensor, targets: Sequence[int]) -> Tensor:
     return found.masked_fill(ids == PAD, math.nan)
 
 
+def numbers(found: Tensor) -> tuple[float | None, ...]:
+    """Losses as plain numbers, None where nothing is asked."""
+    return tuple(None if math.isnan(loss) else loss for loss in found.tolist())
+
+
 def mean(found: Tensor) -> float:
     """The mean over the positions that count: what one step of training lowers. Not a number where none counts."""
     return float(found.nanmean())
+
+
+def blind(vocabulary: int) -> float:
+    """The loss of guessing blindly: every token of the vocabulary as likely as every other."""
+    return math.log(vocabulary)
 
 
 def perplexity(loss: float) -> float:
@@ -98,6 +108,13 @@ class Drift:
     def apart(self) -> int | None:
         """The first entry at which the model writes another token than the right one; None while it never does."""
         return next((at for at, fed in enumerate(self.own) if fed.best != self.truth[at]), None)
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """The mean losses of the right tokens, forced and own, over the positions that both have."""
+        both = (self.forced[: len(self.own)], self.own)
+        forced, own = (math.fsum(fed.loss for fed in one) / len(one) for one in both)
+        return forced, own
 
 
 def drift(model: Transformer, source: Tensor | None, truth: Sequence[int], given: int, most: int) -> Drift:

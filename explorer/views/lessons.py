@@ -8,7 +8,10 @@ import pandas as pd
 from explorer.views.charts import INK, PADDING
 from explorer.words import Words
 
-HEIGHT = 200  # px
+HEIGHT = 250  # px
+NAME = 0.085  # of the height, for a name at the end of a line
+POINTS = 70  # of a line that has its points drawn
+_UP_TO = "datum.value <= %f ? datum.label : ''"  # no number below the names
 ROOM = 0.5  # to the right of the lines, for their names, as a share of their width
 
 
@@ -38,8 +41,9 @@ def by_position(losses: Mapping[str, Sequence[float | None]], words: Words) -> a
 def _lines(data: pd.DataFrame, x: str, y: str) -> alt.LayerChart:
     first, last = float(data["x"].min()), float(data["x"].max())
     place = alt.Scale(domain=[first, last + ROOM * max(last - first, 1)], nice=False)
+    axis = alt.Axis(title=x, grid=False, domain=False, tickCount=5, titleAnchor="start", labelExpr=_UP_TO % last)
     base = alt.Chart(data, height=HEIGHT + PADDING).encode(
-        x=alt.X("x:Q").scale(place).axis(title=x, grid=False, domain=False, tickCount=5, titleAnchor="start"),
+        x=alt.X("x:Q", axis=axis, scale=place),
         y=alt.Y("y:Q").axis(title=None, grid=False, domain=False, tickCount=4),
         color=alt.Color("series:N").sort(list(dict.fromkeys(data["series"]))).legend(None),
         tooltip=[
@@ -49,7 +53,7 @@ def _lines(data: pd.DataFrame, x: str, y: str) -> alt.LayerChart:
         ],
     )
     ends = data.loc[data.groupby("series", sort=False)["x"].idxmax()].sort_values("y")
-    room = 0.075 * max(float(data["y"].max()), 1e-9)  # between two names, so that they do not lie on each other
+    room = NAME * max(float(data["y"].max()), 1e-9)  # so that two names do not lie on each other
     heights: list[float] = []
     for height in ends["y"]:
         heights.append(max(height, heights[-1] + room) if heights else height)
@@ -61,8 +65,10 @@ def _lines(data: pd.DataFrame, x: str, y: str) -> alt.LayerChart:
         .mark_text(align="left", dx=7, fontSize=12, color=INK)
         .encode(x=alt.X("x:Q").scale(place), y="height:Q", text="said:N")
     )
-    points = base.mark_circle(size=26)
-    return alt.layer(base.mark_line(strokeWidth=1.8), points, names).configure_view(stroke=None)
+    few = data.groupby("series").size().max() <= POINTS
+    points = base.mark_circle(size=26 if few else 60, opacity=1 if few else 0)
+    line = base.mark_line(strokeWidth=1.8 if few else 1.4)
+    return alt.layer(line, points, names).configure_view(stroke=None)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
