@@ -85,9 +85,10 @@ class Sides:
         right is followed where its prediction is of interest.
         """
         place, aligned = self.left.place_in(stacks[0]), self.aligned(stacks)
-        alone = reader.whole("beside", -1, aligned.right)
-        if alone >= 0 and aligned.left_of(alone) is None:
-            return place, alone
+        stack, _, alone = reader.option("beside").partition(".")
+        known = stack == stacks[1] and alone.isdecimal() and len(alone) < 10 and int(alone) < aligned.right
+        if known and aligned.left_of(int(alone)) is None:
+            return place, int(alone)
         found = aligned.right_of(place)
         if found is None:
             found = self.right.focus if stacks[1] == self.right.stack else min(1, aligned.right - 1)
@@ -97,7 +98,7 @@ class Sides:
         """Follow a token of one side, and its partner on the other. For callbacks."""
         if side:
             partner = self.aligned(stacks).left_of(position)
-            reader.set_option("beside", "" if partner is not None else str(position))
+            reader.set_option("beside", "" if partner is not None else f"{stacks[1]}.{position}")
             if partner is None:
                 return
             position = partner

@@ -360,6 +360,27 @@ def pictures() -> None:
         else:
             picture_apart(difference, either, cells)
     readout(cells, apart=why is None)
+    if why is None and places in rows.pairs:
+        as_table(difference[rows.pairs.index(places)])
+
+
+def as_table(apart) -> None:
+    """The numbers of the row that is followed, for those who read rather than look."""
+    with st.expander(words("numbers.table")):
+        keys = [(at, at) for at in range(len(apart))] if columns is None else columns.pairs
+        tokens = None if columns is None else view.tokens[key_stacks[0]]
+        st.dataframe(
+            [
+                {
+                    words("compare.token" if tokens else "compare.number"): tokens[one].label if tokens else one,
+                    words("compare.side.left"): float(values[0].tensor[places[0], one]),
+                    words("compare.side.right"): float(values[1].tensor[places[1], two]),
+                    words("compare.difference"): float(apart[at]),
+                }
+                for at, (one, two) in enumerate(keys)
+            ],
+            key="numbers",
+        )
 
 
 def picture_apart(difference, either, cells) -> None:
