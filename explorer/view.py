@@ -83,7 +83,8 @@ class View:
         """
         if not (ids or model or more):
             return self.run
-        name, read, other = model or self.choices.model, ids or self.run.ids, self.run.other
+        name, read = model or self.choices.model, ids or self.run.ids
+        other = _second(self.choices, passes.model(name).config, read[1]) if any(self.run.other) else passes.NO_OTHER
         made = self.run.changes
         if made and (ids or model):
             asked = changes.read(made)
