@@ -100,6 +100,35 @@ def model(name: str) -> "Transformer":
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)
+def growing(name: str, share: float) -> "Transformer":
+    """A model after a share of its training: 0 as its seed made it, 1 as it ships, else one of the snapshots.
+
+    Raises CheckpointError when a snapshot is missing or altered.
+    """
+    import torch
+
+    from explorer.transformer import Transformer
+
+    if share == 1:
+        return model(name)
+    if share:
+        return checkpoints.load(name, checkpoints.SNAPSHOTS[share])
+    with torch.random.fork_rng():
+        torch.manual_seed(card(name)["seed"])  # as the training begins
+        return Transformer(Config(**card(name)["config"])).eval().requires_grad_(False)
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def growing_run(name: str, share: float, source: Ids, target: Ids) -> "Trace":
+    """The pass of a model after a share of its training (see `growing`)."""
+    import torch
+
+    from explorer.trace import trace
+
+    return trace(growing(name, share), *(torch.tensor(ids) if ids else None for ids in (source, target)))
+
+
+@st.cache_resource(show_spinner=False, max_entries=12)
 def run(name: str, source: Ids, target: Ids) -> Pass:
     """The pass of a model over ids, an empty tuple for a stack that it lacks."""
     import torch

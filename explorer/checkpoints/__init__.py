@@ -5,6 +5,8 @@ seed, recorded curves, held-out figures, and the weights' SHA-256, which is chec
 
 One decoder more lies here that was trained without its mask. Its card says so (`masked`), it is not among the models
 that are `available`, and it makes sense only when it is read without the mask, as it was trained.
+
+Of one model of each architecture, the weights on the way lie in the folders of SNAPSHOTS.
 """
 
 import hashlib
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 TOKENIZER = FOLDER / "tokenizer.json"
 SEEN = FOLDER / "seen.tsv"  # words of the training text, and how often each kind of model read them
+SNAPSHOTS = {0.01: FOLDER / "after_1_percent", 0.10: FOLDER / "after_10_percent"}  # by share of the budget
 NAME = re.compile(rf"({'|'.join(ARCHITECTURES)})-({'|'.join(NORMS)})-\d+")
 UNMASKED = "-unmasked"  # how the name of a model ends that was trained without its mask
 WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")

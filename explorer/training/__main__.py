@@ -12,13 +12,15 @@ from explorer import checkpoints
 from explorer.config import ARCHITECTURES, NORMS, Config
 from explorer.training import corpus, seen, vocabulary
 from explorer.training.evaluate import evaluate
-from explorer.training.loop import Progress, rates, train
+from explorer.training.loop import Progress, rates, snapshot, train
 from explorer.training.objectives import OBJECTIVES, WITHOUT_MASK
+from explorer.transformer import Transformer
 
 HEADS = (1, 2, 4, 8)
 SEED = 17
 BUDGET = {"encoder": 8_000_000, "decoder": 9_500_000, "encoder-decoder": 6_500_000}  # tokens
 NAMES = [f"{architecture}-{norm}-{heads}" for architecture in ARCHITECTURES for norm in NORMS for heads in HEADS]
+WATCHED = [f"{architecture}-pre-4" for architecture in ARCHITECTURES]  # whose weights on the way are kept as well
 UNMASKED = "decoder-pre-4" + checkpoints.UNMASKED
 UNMASKED_BUDGET = 1_000_000  # tokens: its loss has fallen long before
 CURVE_POINTS = 200
@@ -132,7 +134,18 @@ def main() -> None:
                 config_of(name), chosen.corpora, tokenizer, budget, chosen.seed, chosen.state, masked
             )
             checkpoints.save(model, card(name, chosen, progress))
+            if name in WATCHED:
+                save_snapshots(name, chosen)
         measure(name, tokenizer, chosen.corpora)
+
+
+def save_snapshots(name: str, chosen: argparse.Namespace) -> None:
+    """Write a model as it was on the way, so that readers can watch it learn."""
+    for share, folder in checkpoints.SNAPSHOTS.items():
+        model = Transformer(config_of(name))
+        model.load_state_dict(torch.load(snapshot(chosen.state, name, share), weights_only=True))
+        read = round(share * budget_of(name, chosen))
+        checkpoints.save(model, {"licence": "CC BY-SA 4.0", "seed": chosen.seed, "read_tokens": read}, folder)
 
 
 def measure(name: str, tokenizer: Tokenizer, corpora: Path) -> None:

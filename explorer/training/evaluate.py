@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 from tqdm import tqdm
 
-from explorer.config import BOS, EOS, MASK, MAX_TOKENS
+from explorer.config import BOS, EOS, MASK, MAX_TOKENS, PAD
 from explorer.trace import Record, silent, unmasked
 from explorer.training import corpus, grammar
 from explorer.training.objectives import encoded, masked, padded, windows
@@ -28,6 +28,8 @@ LONGEST_TRANSLATION = 64  # tokens
 TATOEBA_PAIRS = 300
 MASKED_SHARE = 0.15  # as Devlin et al. 2019, so that figures can be compared
 WINDOWS = 48  # of each text at most
+STRETCH = 32  # positions of a window whose losses are averaged
+FEWEST = 100  # predictions that a mean by position is taken of
 
 
 @torch.no_grad()
@@ -69,31 +71,45 @@ def shipped(language: str) -> list[str]:
 
 
 def next_token(model: Transformer, ids: list[list[int]], record: Record = silent) -> dict:
-    """Mean loss in nats a token, and how many tokens were predicted."""
-    total, tokens = 0.0, 0
+    """Mean loss in nats a token, also by position, and how many tokens were predicted."""
+    places, losses = [], []
     for row in ids:
         row = torch.tensor(row)
         logits = model.predict(model.vectors(None, row[:-1], record))
-        total += float(functional.cross_entropy(logits, row[1:], reduction="sum"))
-        tokens += len(row) - 1
-    return {"loss": round(total / tokens, 4), "tokens": tokens}
+        places.append(torch.arange(len(row) - 1))
+        losses.append(functional.cross_entropy(logits, row[1:], reduction="none"))
+    loss = torch.cat(losses)
+    figures = {"loss": round(float(loss.mean()), 4), "tokens": len(loss)}
+    return figures | by_position(torch.cat(places), loss, STRETCH)
 
 
 def masked_tokens(model: Transformer, ids: list[list[int]]) -> dict:
-    """Share of masked tokens whose best prediction is right, mean loss, and how many were masked."""
+    """Share of masked tokens whose best prediction is right, mean loss, also by position, and how many were masked."""
     generator = torch.Generator().manual_seed(SEED)
-    total, right, asked = 0.0, 0, 0
+    places, losses, right = [], [], 0
     for row in ids:
         hidden, row, chosen = masked(torch.tensor(row), generator, MASKED_SHARE)
         logits = model.predict(model.vectors(hidden, None)[chosen])
-        total += float(functional.cross_entropy(logits, row[chosen], reduction="sum"))
+        places.append(chosen.nonzero().squeeze(-1))
+        losses.append(functional.cross_entropy(logits, row[chosen], reduction="none"))
         right += int((logits.argmax(-1) == row[chosen]).sum())
-        asked += int(chosen.sum())
-    return {"top1": round(right / asked, 4), "loss": round(total / asked, 4), "masked": asked}
+    loss = torch.cat(losses)
+    figures = {"top1": round(right / len(loss), 4), "loss": round(float(loss.mean()), 4), "masked": len(loss)}
+    return figures | by_position(torch.cat(places), loss, STRETCH)
+
+
+def by_position(places: Tensor, losses: Tensor, stretch: int) -> dict:
+    """For each stretch of positions, its first one and the mean loss; nothing where few tokens were predicted."""
+    found = []
+    for first in range(0, int(places.max()) + 1, stretch):
+        here = losses[(places >= first) & (places < first + stretch)]
+        if len(here) >= FEWEST:
+            found.append([first, round(float(here.mean()), 4)])
+    return {"by_position": found} if len(found) > 1 else {}
 
 
 def translation(model: Transformer, tokenizer: Tokenizer, corpora: Path | None) -> dict:
-    """Exact matches and chrF (Popović 2015) of greedy translations."""
+    """Exact matches and chrF (Popović 2015) of greedy translations, and the loss with the right words so far."""
     held_out = list(islice(grammar.held_out_pairs(SEED), GRAMMAR_SENTENCES))
     known = list(islice(grammar.training_pairs(SEED), GRAMMAR_SENTENCES))
     asked = {
@@ -104,7 +120,25 @@ def translation(model: Transformer, tokenizer: Tokenizer, corpora: Path | None) 
     if corpora is not None:
         natural = corpus.natural_pairs(corpora, held_out=True)
         asked["tatoeba"] = [(p.english, p.korean) for p in natural if p.source == "tatoeba"][:TATOEBA_PAIRS]
-    return {name: translations(model, tokenizer, pairs) for name, pairs in asked.items()}
+    return {
+        name: {**translations(model, tokenizer, pairs), **forced(model, tokenizer, pairs)}
+        for name, pairs in asked.items()
+    }
+
+
+def forced(model: Transformer, tokenizer: Tokenizer, pairs: list[tuple[str, str]]) -> dict:
+    """Mean loss in nats a token, also by position, when the decoder is given the right words so far."""
+    places, losses = [], []
+    for start in range(0, len(pairs), 50):
+        batch = pairs[start : start + 50]
+        source = padded([[BOS, *tokenizer.encode(english).ids, EOS] for english, _ in batch])
+        target = padded([[BOS, *tokenizer.encode(korean).ids, EOS] for _, korean in batch])
+        logits = model.predict(model.vectors(source, target[:, :-1]))
+        asked = target[:, 1:] != PAD
+        places.append(asked.nonzero()[:, 1])
+        losses.append(functional.cross_entropy(logits[asked], target[:, 1:][asked], reduction="none"))
+    loss = torch.cat(losses)
+    return {"loss": round(float(loss.mean()), 4)} | by_position(torch.cat(places), loss, 1)
 
 
 def translations(model: Transformer, tokenizer: Tokenizer, pairs: list[tuple[str, str]]) -> dict:

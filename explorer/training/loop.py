@@ -19,7 +19,6 @@ from explorer.transformer import Transformer
 
 CLIP = 1.0
 SAVE_EVERY = 100  # steps
-SNAPSHOTS = (0.01, 0.10)  # of the budget: weights kept on the way, so that readers can watch a model learn
 
 
 @dataclass(frozen=True)
@@ -121,12 +120,17 @@ def train(
             bar.update(read)
             recent = progress.loss[-50:]
             bar.set_postfix(loss=f"{sum(recent) / len(recent):.3f}")
-            for share in SNAPSHOTS:
+            for share in checkpoints.SNAPSHOTS:
                 if done < share <= progress.read / budget:
-                    torch.save(model.state_dict(), state / f"{name}.{share:.0%}.pt")
+                    torch.save(model.state_dict(), snapshot(state, name, share))
             if len(progress.tokens) % SAVE_EVERY == 0 or progress.read >= budget:
                 keep(resume_from, model, steppers, progress)
     return model.eval(), progress
+
+
+def snapshot(state: Path, name: str, share: float) -> Path:
+    """The file of a model's weights when this share of its budget was read."""
+    return state / f"{name}.{share:.0%}.pt"
 
 
 def keep(path: Path, model: Transformer, steppers: list[torch.optim.Optimizer], progress: Progress) -> None:
