@@ -110,6 +110,28 @@ def test_weights_are_what_was_saved(tmp_path):
         assert torch.equal(kept, loaded), name
 
 
+def test_the_decoder_without_a_mask_says_so_and_is_not_among_the_others():
+    name = "decoder-pre-4" + checkpoints.UNMASKED
+    card, twin = checkpoints.card(name), checkpoints.card("decoder-pre-4")
+    assert name not in NAMES and card["masked"] is False and "without the mask" in card["objective"]
+    for same in ("config", "seed", "rates", "data", "licence"):
+        assert card[same] == twin[same]
+    assert all(parameter.isfinite().all() for parameter in checkpoints.load(name).parameters())
+    assert card["curves"]["loss"][-1] < 1.5 < card["curves"]["loss"][0]
+    seen = twin["curves"]
+    assert min(loss for tokens, loss in zip(seen["tokens"], seen["loss"], strict=True) if tokens <= 10**6) > 3.5
+    for text, figures in card["held_out"].items():
+        assert figures["loss"] < 0.7 * twin["held_out"][text]["loss"]
+
+
+def test_a_card_of_a_model_without_a_mask_is_no_other_models(folder):
+    path = folder / "decoder-pre-4.json"
+    card = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**card, "masked": False}), encoding="utf-8")
+    with pytest.raises(checkpoints.CheckpointError, match="card of another model, decoder-pre-4-unmasked"):
+        checkpoints.load("decoder-pre-4", folder)
+
+
 def test_words_that_no_training_text_had_are_found():
     assert checkpoints.unseen("The cat saw a quorxel.", "decoder") == ["quorxel"]
     assert checkpoints.unseen("The cat is on the table.", "encoder-decoder") == []

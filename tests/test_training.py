@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 from explorer import checkpoints
 from explorer.config import BOS, EOS, MASK, MAX_TOKENS, PAD, Config
 from explorer.training import corpus, evaluate, loop, objectives
+from explorer.training.__main__ import UNMASKED
 
 TOKENIZER = Tokenizer.from_file(str(checkpoints.TOKENIZER))
 STORY = "The cat sat on the mat. It was tired.\nThe dog came and sat down too."
@@ -142,15 +143,30 @@ def test_a_training_that_was_stopped_ends_where_it_would_have_ended(corpora, tmp
         assert torch.equal(once, twice), name
 
 
+def test_a_decoder_trained_without_its_mask_learns_what_stands_in_sight(corpora, tmp_path):
+    config = Config("decoder", heads=2, layers=1, d_model=32, d_ff=64)
+    budget = 3 * objectives.BATCH_TOKENS
+    model, progress = loop.train(config, corpora, TOKENIZER, budget, 1, tmp_path, masked=False)
+    assert (tmp_path / f"{config.name}{checkpoints.UNMASKED}.pt").exists() and progress.loss[-1] < progress.loss[0]
+    _, ordinary = loop.train(config, corpora, TOKENIZER, objectives.BATCH_TOKENS, 1, tmp_path)
+    assert progress.loss[0] != ordinary.loss[0] and progress.tokens[0] == ordinary.tokens[0]
+    batch = next(objectives.next_token_batches(corpora, TOKENIZER, 5))
+    last = batch[0].clone()
+    last[:, -2] = 300  # what the position before is asked for, and what it sees without a mask
+    seen = [objectives.WITHOUT_MASK.loss(model, (ids[:, :-1],)).item() for ids in (batch[0], last)]
+    hidden = [model.vectors(None, ids[:, :-2])[:, :-1] for ids in (batch[0], last)]
+    assert seen[0] != seen[1] and torch.equal(*hidden)
+
+
 @pytest.mark.parametrize(("name", "text", "figure", "least", "most"), FLOORS)
 def test_the_models_meet_their_floors(name, text, figure, least, most):
     assert least <= checkpoints.card(name)["held_out"][text][figure] <= most
 
 
-@pytest.mark.parametrize("name", ["decoder-pre-4", "encoder-post-4", "encoder-decoder-pre-4"])
+@pytest.mark.parametrize("name", ["decoder-pre-4", "encoder-post-4", "encoder-decoder-pre-4", UNMASKED])
 def test_the_figures_of_a_card_are_found_again_on_the_text_that_ships(name, monkeypatch):
     monkeypatch.setattr(evaluate, "GRAMMAR_SENTENCES", 8)  # a thousand translations take minutes
-    found = evaluate.evaluate(checkpoints.load(name), TOKENIZER, None)
+    found = evaluate.evaluate(checkpoints.load(name), TOKENIZER, None, masked=name != UNMASKED)
     said = checkpoints.card(name)["held_out"]
     texts = [text for text in found if text.startswith("shipped")]
     assert texts
