@@ -503,7 +503,6 @@ def every_position(ends, aligned, shares, apart) -> None:
     if not aligned.enough:
         st.info(words("compare.none.rows", left=aligned.left, right=aligned.right, n=len(aligned.pairs)))
         return
-    st.markdown(f":gray[{how_aligned(aligned)}]")
     best = [side.max(-1) for side in shares]
     table = []
     for (one, two), share in zip(aligned.pairs, apart, strict=True):
