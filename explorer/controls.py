@@ -27,6 +27,7 @@ PAGES = (  # files and groups, in the order of the navigation
     ("compare", "try"),
     ("generation", "try"),
     ("sees", "try"),
+    ("learning", "try"),
     ("values", "every"),
 )
 LISTED = 8  # changes in the line of the frame, edited values in the proof; the others are counted
@@ -244,11 +245,14 @@ def edited(page: str, words: Words) -> Callable[[], None] | None:
         view: View | None = st.session_state.view
         if view is None:
             return
-        aside = [said for number, said in enumerate(named) if number not in view.fitting]
+        left = [(change, said) for number, (change, said) in enumerate(zip(made, named, strict=True))
+                if number not in view.fitting]  # fmt: skip
+        lonely = [said for change, said in left if change.action == "patch" and not any(view.other)]
+        aside = [said for _, said in left if said not in lonely]
         nothing = passes.idle(view.choices.model, *view.run.ids, view.run.changes, view.run.other)
         nothing = [named[view.fitting[number]] for number in nothing]
         parts = [words(f"edits.{kind}", n=len(found), said="; ".join(found))
-                 for kind, found in (("idle", nothing), ("aside", aside)) if found]  # fmt: skip
+                 for kind, found in (("idle", nothing), ("lonely", lonely), ("aside", aside)) if found]  # fmt: skip
         if parts:
             status.markdown(f":gray[{' '.join(parts)}]")
 

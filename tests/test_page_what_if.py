@@ -144,6 +144,15 @@ def test_what_does_not_fit_another_model_or_text_is_kept_aside_and_comes_back():
     assert app.session_state.view.fitting == (0, 1, 2) and len(app.session_state.choices.edits) == 3
 
 
+def test_a_patch_without_a_second_sentence_says_what_it_lacks():
+    change, words = "patch:decoder.layers.0.feed_forward_residual.sum:2", Words("en")
+    app = opened("decoder", edit=change)
+    lonely = in_words(read(change)[0], words, ["decoder"])
+    assert words("edits.lonely", n=1, said=lonely) in said(app) and not app.session_state.view.edited
+    sound(app.text_input(key="what if other").set_value(OTHER["decoder"]).run())
+    assert app.session_state.view.run.changes == change and words("edits.lonely", n=1, said=lonely) not in said(app)
+
+
 def test_two_visitors_one_with_changes():
     one, other = opened("decoder", "start", edit="off:d"), opened("decoder", "start")
     plain = passes.run("decoder-pre-4", *other.session_state.view.run.ids).trace
