@@ -9,6 +9,7 @@ Activation = Literal["gelu", "relu"]
 
 ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
 NORMS: tuple[Norm, ...] = get_args(Norm)
+HEADS = (1, 2, 4, 8)  # numbers of heads that models are trained with; others are as possible
 ACTIVATIONS: tuple[Activation, ...] = get_args(Activation)
 
 MAX_TOKENS = 256  # the longest text a model was trained on; the model itself has no limit

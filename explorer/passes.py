@@ -119,13 +119,14 @@ def growing(name: str, share: float) -> "Transformer":
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
-def growing_run(name: str, share: float, source: Ids, target: Ids) -> "Trace":
+def growing_run(name: str, share: float, source: Ids, target: Ids) -> Pass:
     """The pass of a model after a share of its training (see `growing`)."""
     import torch
 
     from explorer.trace import trace
 
-    return trace(growing(name, share), *(torch.tensor(ids) if ids else None for ids in (source, target)))
+    read = [torch.tensor(ids) if ids else None for ids in (source, target)]
+    return Pass(growing(name, share), *read, trace(growing(name, share), *read))
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)

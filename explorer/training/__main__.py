@@ -9,14 +9,13 @@ import torch
 from tokenizers import Tokenizer
 
 from explorer import checkpoints
-from explorer.config import ARCHITECTURES, NORMS, Config
+from explorer.config import ARCHITECTURES, HEADS, NORMS, Config
 from explorer.training import corpus, seen, vocabulary
 from explorer.training.evaluate import evaluate
 from explorer.training.loop import Progress, rates, snapshot, train
 from explorer.training.objectives import OBJECTIVES, WITHOUT_MASK
 from explorer.transformer import Transformer
 
-HEADS = (1, 2, 4, 8)
 SEED = 17
 BUDGET = {"encoder": 8_000_000, "decoder": 9_500_000, "encoder-decoder": 6_500_000}  # tokens
 NAMES = [f"{architecture}-{norm}-{heads}" for architecture in ARCHITECTURES for norm in NORMS for heads in HEADS]

@@ -1,0 +1,65 @@
+"""What the trainings of the models wrote down: curves by tokens read, held-out figures, losses by position. Pure."""
+
+from collections.abc import Mapping
+
+import altair as alt
+import pandas as pd
+
+from explorer.views import charts
+from explorer.words import Words
+
+WIDTH, HEIGHT = 400, 220
+TEXTS = {  # the text on which losses by position are shown, and the measures that stand in the table, by column
+    "encoder": ("tinystories", {"english": ("tinystories", "top1"), "grammar": ("grammar_ko", "top1"),
+                                "spoken": ("spoken_korean", "top1")}),
+    "decoder": ("tinystories", {"english": ("tinystories", "loss"), "grammar": ("grammar_ko", "loss"),
+                                "spoken": ("spoken_korean", "loss")}),
+    "encoder-decoder": ("grammar", {"translated": ("grammar", "exact"), "natural": ("tatoeba", "chrf")}),
+}  # fmt: skip
+COLUMNS = ("english", "grammar", "spoken", "translated", "natural")
+
+
+def curves(cards: Mapping[str, Mapping], figure: str, words: Words) -> alt.LayerChart:
+    """What a training wrote down at each step, `loss` or `gradient_norm`, a line for each model by its label."""
+    axis = words("learning.tokens")
+    frame = pd.DataFrame(
+        {axis: tokens, "figure": value, "model": label}
+        for label, card in cards.items()
+        for tokens, value in zip(card["curves"]["tokens"], card["curves"][figure], strict=True)
+    )
+    return charts.curves(frame, axis, "figure", "model", width=WIDTH, height=HEIGHT)
+
+
+def positions(cards: Mapping[str, Mapping], words: Words) -> alt.LayerChart | None:
+    """The loss on held-out text by position, a line for each model; None where no card has it."""
+    axis = words("learning.position")
+    frame = pd.DataFrame(
+        {axis: first, "loss": loss, "model": label}
+        for label, card in cards.items()
+        for first, loss in card["held_out"].get(TEXTS[card["config"]["architecture"]][0], {}).get("by_position", ())
+    )
+    return None if frame.empty else charts.curves(frame, axis, "loss", "model", width=WIDTH, height=HEIGHT)
+
+
+def table(cards: Mapping[str, Mapping | None], here: str, words: Words) -> str:
+    """The held-out figures of all models in Markdown, a row for each; `here` is in bold, and a missing one says so."""
+    head = [words("learning.model"), *(words(f"learning.column.{column}") for column in COLUMNS)]
+    rows = []
+    for name, card in cards.items():
+        architecture, norm, heads = name.rsplit("-", 2)
+        label = (
+            f"{words(f'architecture.{architecture}')} {words(f'norm.{norm}')} · {words('learning.heads', n=int(heads))}"
+        )
+        cells = [_figure(card, architecture, column) if card else "–" for column in COLUMNS]
+        if card is None:
+            cells[0] = words("learning.missing")
+        rows.append([f"**{label}**" if name == here else label, *cells])
+    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---", *["--:"] * len(COLUMNS)], *rows])
+
+
+def _figure(card: Mapping, architecture: str, column: str) -> str:
+    text, measure = TEXTS[architecture][1].get(column, ("", ""))
+    found = card["held_out"].get(text, {}).get(measure)
+    if found is None:
+        return ""
+    return {"loss": f"{found:.2f} nats", "chrf": f"{found:.1f}"}.get(measure, f"{100 * found:.1f} %")

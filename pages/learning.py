@@ -1,0 +1,157 @@
+"""The models as an experiment: what norm order and heads change, and how a model comes to know what it knows."""
+
+import streamlit as st
+
+from explorer import checkpoints, controls, glossary, panel, passes, reader
+from explorer.analysis.habits import ASKED, habits
+from explorer.analysis.predictions import followed, loss, prediction
+from explorer.config import ARCHITECTURES, HEADS, MASK, NORMS
+from explorer.view import current
+from explorer.views import learning
+from explorer.views.components.matrix import matrix
+from explorer.views.components.tokens import Bar, bars, strip
+from explorer.words import verbatim
+
+SHARES = ("0", *(f"{share:g}" for share in checkpoints.SNAPSHOTS), "1")  # of the training, in the address
+
+controls.within_frame()
+
+words = reader.words()
+prose = words.prose("learning")
+view = current()
+config = view.config
+known = reader.models()
+watched = f"{config.architecture}-pre-4"
+
+# Watch it learn
+
+tokens = view.tokens[view.stack]
+place = view.focus
+st.subheader(words("learning.watch"), anchor=False)
+if view.choices.model != watched or view.edited:
+    st.caption(words("learning.watched", model=watched))
+share = controls.pick_option("share", SHARES, lambda share: words(f"learning.share.{share}"), "1")
+source, target = view.run.ids
+passed = {one: passes.growing_run(watched, float(one), source, target) for one in SHARES}
+trace = passed[share].trace
+layer = min(view.layer, config.layers - 1)
+kind = "cross_attention" if len(config.stacks) > 1 else "self_attention"
+path = f"{view.stack}.layers.{layer}.{kind}.weights"
+strip(
+    tokens, name=words("start.tokens.alt", n=len(tokens)), key="learning tokens", focus=place,
+    on_pick=lambda at: reader.choose(focus=at), hint=words("learning.follow"),
+)  # fmt: skip
+maps, expects = st.columns([8, 4], gap="large")
+with maps:
+    st.markdown(f"**{words('learning.maps', layer=layer)}** :gray[{glossary.entry(path, trace).name[words.language]}]")
+
+    def clicked() -> None:
+        cell = st.session_state["learning maps"]["cell"]
+        if cell:
+            reader.choose(focus=cell[1])
+            panel.open_at(path, cell)
+
+    matrix(
+        trace[path],
+        name=glossary.entry(path, trace).name[words.language],
+        path=path,
+        key="learning maps",
+        rows=view.tokens_of(path, "query"),
+        columns=view.tokens_of(path, "key"),
+        scale="weight",
+        allowed=trace[path.replace("weights", "allowed")].tensor,
+        focus=place,
+        language=words.language,
+        on_choose=clicked,
+    )
+with expects:
+    token = verbatim(tokens[place].label)
+    asked = config.architecture != "encoder" or tokens[place].id == MASK
+    st.markdown(f"**{words('learning.expects' if asked else 'learning.not_masked', token=token)}**")
+    found = prediction(trace, place, 6)
+    rows = [Bar(view.token(id), chance) for id, chance in found.best]
+    bars(rows, name=words("learning.expects", token=tokens[place].label), key="learning expects")
+panel.show(view.over(passed[share]), "learning", path)
+lines = [["", *(words(f"learning.share.{one}") for one in SHARES)], ["---", *["--:"] * len(SHARES)]]
+if config.architecture != "encoder" and len(tokens) > 1:
+    losses = [loss(followed(passed[one].trace)) for one in SHARES]
+    lines.append([words("learning.loss"), *(f"{one:.2f}" for one in losses)])
+first = found.best[0][0]
+chances = [float(passed[one].trace["probabilities"].tensor[place, first]) for one in SHARES]
+lines.append([words("learning.chance", token=verbatim(view.token(first).label)), *(f"{one:.3f}" for one in chances)])
+st.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
+st.markdown(prose["watch"])
+
+# Two orders, or several numbers of heads: what was written down in training
+
+st.subheader(words("learning.curves"), anchor=False)
+offered = ("norm", "heads")
+apart = controls.pick_option("apart", offered, lambda one: words(f"learning.apart.{one}"), "norm")
+if apart == "norm":
+    chosen = {f"{config.architecture}-{norm}-{config.heads}": words(f"learning.norm.{norm}") for norm in NORMS}
+else:
+    chosen = {f"{config.architecture}-{config.norm}-{n}": words("learning.heads", n=n) for n in HEADS}
+cards = {label: passes.card(name) for name, label in chosen.items() if name in known}
+if missing := [name for name in chosen if name not in known]:
+    st.caption(words("learning.untrained", names=", ".join(missing)))
+fell, pulled = st.columns(2, gap="large")
+with fell:
+    st.markdown(f"**{words('learning.loss_curve')}**")
+    st.altair_chart(learning.curves(cards, "loss", words), width="stretch", key="loss curve")
+with pulled:
+    st.markdown(f"**{words('learning.gradient_curve')}**")
+    st.altair_chart(learning.curves(cards, "gradient_norm", words), width="stretch", key="gradient curve")
+told, placed = st.columns(2, gap="large")
+with told:
+    st.markdown(prose["curves"])
+    rates = {label: card["rates"] for label, card in cards.items()}
+    if len({tuple(rate.values()) for rate in rates.values()}) > 1:
+        st.markdown(prose["rates"])
+with placed:
+    by_position = learning.positions(cards, words)
+    if by_position is not None:
+        st.markdown(f"**{words('learning.by_position')}**")
+        st.altair_chart(by_position, width="stretch", key="positions")
+        st.markdown(prose[f"positions {config.architecture}"])
+
+# The figures of all
+
+st.subheader(words("learning.all"), anchor=False)
+every = [f"{architecture}-{norm}-{n}" for architecture in ARCHITECTURES for norm in NORMS for n in HEADS]
+figures, said = st.columns([8, 4], gap="large")
+figures.markdown(
+    learning.table({name: passes.card(name) if name in known else None for name in every}, view.choices.model, words)
+)
+said.markdown(prose["figures"])
+
+# What the number of heads changes in what heads do
+
+st.subheader(words("learning.habits"), anchor=False)
+counts = {n: f"{config.architecture}-{config.norm}-{n}" for n in HEADS}
+counts = {n: name for n, name in counts.items() if name in known}
+own = f"{view.stack}.self_attention"
+seen = {n: habits(passes.run(name, source, target).trace, own) for n, name in counts.items()}
+asks = [ask for ask in ASKED if any(one.most[ask] is not None for one in seen.values())]
+head = [
+    words("heads"),
+    *(words(f"heads.ask.{ask}") for ask in asks),
+    words("heads.ask.spread"),
+    words("learning.overlap"),
+]
+
+
+def figure(number: float | None) -> str:
+    return "–" if number is None else f"{number:.2f}"
+
+
+lines = [head, ["--:"] * len(head)]
+for n, one in seen.items():
+    numbers = [*(one.most[ask] for ask in asks), one.spread, one.overlap]
+    lines.append([f"**{n}**" if n == config.heads else str(n), *map(figure, numbers)])
+compared, said = st.columns([8, 4], gap="large")
+compared.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
+said.markdown(prose["habits"])
+controls.unedited(view)
+
+st.subheader(words("references"), anchor=False)
+st.markdown(prose["references"])
