@@ -4,7 +4,7 @@ import streamlit as st
 
 from explorer import checkpoints, controls, lesson, panel, passes, reader
 from explorer.analysis import lessons
-from explorer.config import MASK, PAD
+from explorer.config import EOS, MASK, PAD
 from explorer.lesson import Lesson
 from explorer.view import broken, current
 from explorer.views import lessons as charts
@@ -272,7 +272,9 @@ def the_mask() -> None:
         spell = passes.tokenizer().decode
         for (how, *_), more in zip(read[:3], texts, strict=True):
             text, given = spell((*ids, *more)), len(spell(ids))
-            continued = f":gray[{verbatim(text[:given])}]{verbatim(text[given:])}"
+            continued = f":gray[{verbatim(text[:given])}]{verbatim(text[given:]) if more else ''}"
+            if len(more) < WRITTEN:
+                continued += f" :gray[{verbatim(view.token(EOS).label)}]"
             st.markdown(f":gray[{words(f'sees.mask.{how}')}]  \n{continued}")
         st.markdown(prose["mask write"])
     with learnt:

@@ -55,7 +55,8 @@ def test_the_losses_are_those_of_torch(kind, norm, language):
         each = functional.cross_entropy(logits, targets, ignore_index=PAD, reduction="none")
         assert losses == pytest.approx(each[targets != PAD].tolist(), abs=1e-4)
         mean = float(functional.cross_entropy(logits, targets, ignore_index=PAD))
-        shown = re.findall(words("sees.figures", n=99, loss="L", perplexity="P").split("L")[0] + r"([\d.]+)\*\*", said)
+        before = words("sees.figures", n=99, loss="L", perplexity="P").split("L")[0]
+        shown = re.findall(re.escape(before) + r"([\d.]+)\*\*", said)
         assert any(float(figure) == pytest.approx(mean, abs=1e-3) for figure in shown)
         if name == "encoder":
             assert all((id == MASK) == (right != PAD) for id, right in zip(inputs, asked, strict=True))

@@ -12,7 +12,7 @@ HEIGHT = 250  # px
 NAME = 0.085  # of the height, for a name at the end of a line
 POINTS = 70  # of a line that has its points drawn
 _UP_TO = "datum.value <= %f ? datum.label : ''"  # no number below the names
-ROOM = 0.5  # to the right of the lines, for their names, as a share of their width
+ROOM = 0.65  # to the right of the lines, for their names, as a share of their width
 
 
 def learning(curves: Mapping[str, tuple[Sequence[int], Sequence[float]]], words: Words) -> alt.LayerChart:
