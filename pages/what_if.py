@@ -19,7 +19,7 @@ from explorer.words import strong, verbatim
 
 QUICK = 48  # tokens up to which every head is tried without being asked for: half a second
 LISTED = 5  # tokens of a prediction, before and after
-COLUMNS = 24  # positions of a map between two sentences; of longer ones those around the focus
+COLUMNS = 12  # positions of a map between two sentences; of longer ones those around the focus
 KEPT = 12  # sweeps that a visit remembers
 GENDER = ("The girl was happy because", "The boy was happy because")
 MASKED = tuple(f"{text} [MASK] had a new ball." for text in GENDER)

@@ -97,6 +97,7 @@ NUMBERS = {  # options of single pages that hold numbers
     "residuals": {"line": "output,{n}", "pad": "{n}"},
     "feed_forward": {"neuron": "{n}", "draw": "{n}", "p": "decoder.layers.0.feed_forward.hidden", "pc": "{n},{n}"},
     "prediction": {"token": "{n}", "swap": "{n}", "in": "output", "p": "logits", "pc": "{n},{n}", "top_k": "{n}"},
+    "what_if": {"place": "d{n}a.h{n}", "token": "{n}", "sweep": "{n}", "edit": "scale:d{n}f:{n}", "s2": "{n}"},
     "generation": {"wrote": "x-{n}", "hand": "{n}.{n}", "seen": "{n}", "temp": "{n}", "k": "{n}", "seed": "{n}"},
 }
 
