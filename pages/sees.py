@@ -17,7 +17,7 @@ from explorer.words import strong, verbatim
 
 ORDER = ("decoder", "encoder", "encoder-decoder")  # of the three columns: from one text to two
 WRITTEN = 32  # tokens that a model writes
-STEPS = 64  # positions at which a text is read step by step
+STEPS = 48  # positions at which a text is read step by step
 DRAWS = 4  # of dropout
 MOST_DRAWS = 1_000_000
 UNMASKED = f"decoder-pre-4{checkpoints.UNMASKED}"
@@ -36,7 +36,7 @@ prose = words.prose("sees")
 controls.look_for([(text, prose[f"look {i}"]) for i, text in enumerate(READY, 1)])
 view = current()
 config = view.config
-masks = reader.whole("draw", 0, MOST_DRAWS)
+masks = reader.whole("masks", 0, MOST_DRAWS)
 
 
 def bold(id: int) -> str:
@@ -82,7 +82,7 @@ def column(asked: Lesson, most: float) -> None:
     else:
         st.markdown(words("sees.nothing"))
     if asked.kind == "encoder" and asked.asked:
-        st.button(words("sees.draw"), key="draw", on_click=reader.set_option, args=("draw", str(masks + 1)))
+        st.button(words("sees.draw"), key="draw", on_click=reader.set_option, args=("masks", str(masks + 1)))
     st.markdown(f":gray[{prose[f'objective {asked.kind}']}]")
     if asked.own:
         st.markdown(words("sees.own_truth"))
@@ -187,7 +187,7 @@ def dropout(asked: Lesson) -> None:
     st.markdown(prose["dropout"])
     if not asked.asked:
         return
-    first = reader.whole("drop", 0, MOST_DRAWS)
+    first = reader.whole("dropped", 0, MOST_DRAWS)
     read = (asked.name, *asked.run.ids)
     traces = [passes.run(*read).trace, *(passes.dropped(*read, first + number) for number in range(DRAWS))]
     means = [lessons.mean(lessons.losses(seen["logits"].tensor, asked.question.targets)) for seen in traces]
@@ -196,7 +196,7 @@ def dropout(asked: Lesson) -> None:
     rows = [Bar(None, mean / most, name, f"{mean:.3f}") for name, mean in zip(names, means, strict=True)]
     bars(rows, name=words("sees.dropout"), key="dropout")
     st.caption(words("sees.dropout.share", share=percent(asked.run.config.dropout)))
-    st.button(words("sees.draw"), key="drop", on_click=reader.set_option, args=("drop", str(first + DRAWS)))
+    st.button(words("sees.draw"), key="drop", on_click=reader.set_option, args=("dropped", str(first + DRAWS)))
 
 
 def in_a_batch(asked: Lesson) -> None:

@@ -82,7 +82,7 @@ def test_drawing_again_hides_other_tokens():
     app = visit("sees", arch="encoder", lang="en", s=TEXT)
     before = rows(pictures(app, "lesson")[1])[1]
     app.button(key="draw").click().run()
-    assert rows(pictures(app, "lesson")[1])[1] != before and "draw=1" in app.session_state.address
+    assert rows(pictures(app, "lesson")[1])[1] != before and "masks=1" in app.session_state.address
     again = visit("sees", arch="encoder", lang="en", s=TEXT)
     assert rows(pictures(again, "lesson")[1])[1] == before
 
