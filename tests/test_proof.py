@@ -5,8 +5,11 @@ import math
 import pytest
 import torch
 
-from explorer.analysis.proof import TOLERANCE, check, reference
+from explorer import checkpoints
+from explorer.analysis.memory import sentences
+from explorer.analysis.proof import TOLERANCE, _errors, check, reference
 from explorer.config import Config
+from explorer.tokens import Tokenizer
 from explorer.trace import trace
 from tests.small import GRID, KINDS, model, named, texts
 
@@ -182,3 +185,23 @@ def test_a_row_that_may_look_nowhere_follows_from_its_inputs():
     made, given = model(SMALL, dtype=torch.float32), texts(SMALL)
     edits = {"decoder.layers.1.self_attention.allowed": [lambda value, _: value & False]}
     assert check(made, trace(made, *given, edits=edits), *given).ok
+
+
+@pytest.mark.parametrize("name", checkpoints.available())
+def test_the_trained_models_agree_in_float32_as_the_app_runs_them(name):
+    """Streams of trained models reach sizes of 50 and more; their rounding is no fault, and is far from the limit."""
+    trained, read = checkpoints.load(name), Tokenizer.load(checkpoints.TOKENIZER)
+    stacks = trained.config.stacks
+    for english, korean in list(zip(sentences("en"), sentences("ko"), strict=True))[::20]:
+        source = torch.tensor([token.id for token in read.encoder_input(english)])
+        target = torch.tensor([token.id for token in read.decoder_input(korean)])
+        ids = (source if "encoder" in stacks else None, target if "decoder" in stacks else None)
+        assert check(trained, trace(trained, *ids), *ids).error < TOLERANCE / 2
+
+
+def test_a_small_number_among_large_ones_may_be_as_inexact_as_they_are():
+    row = torch.tensor([[50.0, -50.0, 0.1, 50.0], [0.1, 0.2, 0.1, 0.3], [-torch.inf, 1.0, 2.0, -torch.inf]])
+    off = row + torch.tensor([0.0, 0.0, 0.001, 0.0])
+    errors = _errors(off, row)
+    assert errors[0, 2] < TOLERANCE < errors[1, 2] and errors[2, 2] > TOLERANCE
+    assert errors[2, 0] == 0 and _errors(torch.zeros_like(row), row)[2, 0] == torch.inf

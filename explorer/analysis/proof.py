@@ -17,12 +17,12 @@ from explorer.config import PAD
 from explorer.trace import Trace, trace
 from explorer.transformer import Stack, Transformer
 
-TOLERANCE = 1e-4  # times max(1, |value|)
+TOLERANCE = 1e-4  # times the scale of a number, see `_scale`
 
 
 @dataclass(frozen=True)
 class Part:
-    """One comparison: its largest error, relative to max(1, |value|), and the cell where that stands.
+    """One comparison: its largest error, relative to the scale of its number, and the cell where that stands.
 
     name is "inputs" (recomputed from recorded inputs), "masked" (cells that must be exact), or, against torch.nn,
     "streams" (after each layer and at the stack's end), "weights" (attention, each head) or "logits".
@@ -271,11 +271,21 @@ def _part(name: str, pairs: list[tuple[str, Tensor, Tensor]]) -> Part:
 
 
 def _errors(anew: Tensor, recorded: Tensor) -> Tensor:
-    """How far apart, relative to max(1, |recorded|); equal infinities agree, and so do two that are no number."""
+    """How far apart, relative to the scale; equal infinities agree, and so do two that are no number."""
     if not recorded.is_floating_point():
         return torch.where(anew == recorded, 0.0, math.inf)  # ids and masks are right or wrong
-    errors = (anew - recorded).abs_() / recorded.abs().clamp_(min=1)
+    errors = (anew - recorded).abs_() / _scale(recorded)
     if not errors.sum().isfinite():  # rare: told apart only where it is needed
         same = (anew == recorded) | (anew.isnan() & recorded.isnan())
         errors = torch.where(same, 0.0, errors.nan_to_num(nan=math.inf, posinf=math.inf))
     return errors
+
+
+def _scale(recorded: Tensor) -> Tensor:
+    """What an error is a share of: the number's size, or that of its row (root mean square), and at least 1.
+
+    Rounding grows with the terms of a sum, and a small number in a row of large ones is a sum of terms as large as
+    theirs: in a stream of numbers around 50, one near 0 is as inexact as the others.
+    """
+    finite = recorded.nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
+    return torch.maximum(recorded.abs(), finite.square().mean(-1, keepdim=True).sqrt()).clamp_(min=1)
