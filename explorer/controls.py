@@ -6,6 +6,7 @@ import streamlit as st
 
 from explorer import address, checkpoints, passes, reader
 from explorer.address import Notice, shortened
+from explorer.changes import Change, write
 from explorer.config import MAX_TOKENS
 from explorer.reader import choices, choose, option, set_option, words
 from explorer.view import View, reading, translates_itself
@@ -251,12 +252,24 @@ def edited(page: str, words: Words) -> Callable[[], None] | None:
         aside = [said for _, said in left if said not in lonely]
         nothing = passes.idle(view.choices.model, *view.run.ids, view.run.changes, view.run.other)
         nothing = [named[view.fitting[number]] for number in nothing]
-        parts = [words(f"edits.{kind}", n=len(found), said="; ".join(found))
+        parts = [words(f"edits.{kind}", said="; ".join(found))
                  for kind, found in (("idle", nothing), ("lonely", lonely), ("aside", aside)) if found]  # fmt: skip
         if parts:
             status.markdown(f":gray[{' '.join(parts)}]")
 
     return say
+
+
+def what_if(view: View, *offered: Change) -> None:
+    """Changes of what a page has just drawn, a click each to make them or to undo them. For pages."""
+    say = view.words
+    with st.container(horizontal=True, vertical_alignment="center", key=f"links-what-if-{write(offered)}"):
+        st.markdown(f":gray[{say('page.what_if')}]", width="content")
+        for change in offered:
+            undo = " :gray[✕]" if change in choices().edits else ""
+            label = f":violet[{in_words(change, say, view.config.stacks)}]{undo}"
+            key = f"what if {write([change])}"
+            st.button(label, key=key, type="tertiary", on_click=reader.edit, args=(change,))
 
 
 def unedited(view: View) -> None:

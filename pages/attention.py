@@ -5,6 +5,7 @@ import streamlit as st
 from explorer import controls, glossary, passes, reader
 from explorer.analysis import attention
 from explorer.analysis.limits import limit
+from explorer.changes import Change
 from explorer.trace import Value
 from explorer.view import current
 from explorer.views import saturation, terms
@@ -103,6 +104,9 @@ steps(
     on_focus=look_at,
 )
 arithmetic_panel(view, *chosen, key="attention", on_open=open_cell)
+place_of = (stack, view.layer, f"{name}_attention", head)
+if int(trace[f"{path}.allowed"].tensor[place].sum()) > 1:
+    controls.what_if(view, Change("block", *place_of, pair=(place, strongest)), Change("off", *place_of))
 
 
 def go(layer: int, to: int) -> None:
@@ -162,6 +166,7 @@ with told:
     if config.heads > 1:
         widths |= {"d_model": config.d_model, "other": f"{config.d_model**0.5:.2f}"}
     st.markdown(words("attention.root" if config.heads > 1 else "attention.root_one", **widths))
+    controls.what_if(view, Change("unscaled", *place_of), Change("unscaled", *place_of[:3]))
 with random:
     st.markdown(f"**{words('saturation.random')}**")
     measure = controls.pick_option(
@@ -196,6 +201,7 @@ if bool(allowed.all()):
         st.button(words("attention.to_decoder"), type="tertiary", on_click=reader.switch, args=("decoder",))
 else:
     st.markdown(prose["mask"])
+    controls.what_if(view, Change("unmasked", *place_of[:3]))
     tried = attention.masks(trace, path, head)
     for name, column in zip(("right", "zero", "afterwards"), st.columns(3, gap="medium"), strict=True):
         with column:

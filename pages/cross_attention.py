@@ -6,6 +6,7 @@ from explorer import controls, glossary, passes, reader
 from explorer.analysis import crossing as measured
 from explorer.analysis.limits import limit
 from explorer.analysis.predictions import prediction
+from explorer.changes import Change
 from explorer.trace import Value
 from explorer.view import current
 from explorer.views.components.arithmetic import arithmetic_panel
@@ -220,6 +221,9 @@ else:
     )
     if opened == path:
         arithmetic(path)
+
+    crosses_here = ("off", "decoder", view.layer, "cross_attention")
+    controls.what_if(view, Change(*crosses_here), Change(*crosses_here, head=view.head))
 
     said, formulas = st.columns([3, 2], gap="large")
     with said:

@@ -4,6 +4,7 @@ import streamlit as st
 
 from explorer import controls, glossary, passes, reader
 from explorer.analysis import embedding, limits, memory
+from explorer.changes import Change
 from explorer.config import MAX_TOKENS
 from explorer.trace import Value
 from explorer.transformer import sinusoids
@@ -131,6 +132,8 @@ with drawn:
 told.markdown(prose["positions"])
 for part in glossary.entry(paths["positions"], trace).formula.split(r"\quad"):
     told.latex(part.strip().rstrip(","))
+with told:
+    controls.what_if(view, Change("unplaced", stack))
 
 # Nearest tokens, and the map
 

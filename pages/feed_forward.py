@@ -6,7 +6,7 @@ from explorer import controls, glossary, panel, passes, reader
 from explorer.analysis import attribution, memory
 from explorer.analysis.predictions import prediction
 from explorer.analysis.stream import parameter, read_by
-from explorer.changes import read
+from explorer.changes import Change, read
 from explorer.config import ACTIVATIONS, MASK
 from explorer.view import current
 from explorer.views import terms
@@ -194,6 +194,11 @@ feed_forward.neuron(
     contexts=[
         feed_forward.context(texts[found.text][0], texts[found.text][1][found.place], found.value) for found in widest
     ],
+)
+controls.what_if(
+    view,
+    Change("off", stack, view.layer, "feed_forward", neuron=neuron),
+    Change("off", stack, view.layer, "feed_forward"),
 )
 if not masked and not tokens[place].special:
     st.button(words("ff.mask"), type="tertiary", key="ff mask", on_click=reader.mask, args=([tokens[place]],))

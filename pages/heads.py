@@ -6,6 +6,7 @@ from explorer import controls, glossary, panel, reader
 from explorer.analysis import attention, korean
 from explorer.analysis.limits import limit
 from explorer.analysis.stream import read_by
+from explorer.changes import Change
 from explorer.trace import Value
 from explorer.view import current
 from explorer.views import heads as charts
@@ -195,6 +196,7 @@ with two:
     best = got.argsort(descending=True, stable=True)[:LISTED].tolist()
     bars([bar(at, float(got[at])) for at in best if got[at] > 0], name=words("heads.received"), key="bars received")
 with told:
+    controls.what_if(view, Change("off", stack, view.layer, f"{name}_attention", head=head))
     if answers:
         largest, what = max(answers)
         said = "heads.does" if largest >= HABIT else "heads.does_not"

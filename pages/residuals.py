@@ -5,6 +5,7 @@ import streamlit as st
 from explorer import controls, glossary, passes, reader
 from explorer.analysis import norms
 from explorer.analysis.stream import read_by, sublayers
+from explorer.changes import Change
 from explorer.checkpoints import CheckpointError
 from explorer.config import NORMS
 from explorer.trace import Value
@@ -175,6 +176,7 @@ with told:
     for norm, trace in passed.items():
         share = norms.unaccounted(trace, stack)
         st.markdown(f"- {words(f'residuals.sum.{norm}', share=terms.number(share, 2))}")
+    controls.what_if(view, *(Change(action, stack, view.layer, kind) for action in ("unlinked", "off")))
 with normed:
     st.subheader(words("residuals.norm_title"), anchor=False)
     st.markdown(prose["norm"])

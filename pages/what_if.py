@@ -29,11 +29,11 @@ READY = {  # pairs of sentences
             MASKED,
             ("The dog chased the cat. The [MASK] ran away.", "The cat chased the dog. The [MASK] ran away."),
         ),
-        "ko": (("나는 밥[MASK] 먹었어요.", "나는 밥[MASK] 있어요."), MASKED),
+        "ko": (MASKED, ("나는 밥[MASK] 먹었어요.", "나는 밥[MASK] 있어요.")),
     },
     "decoder": {
         "en": (GENDER, ("The dog saw the cat. The", "The cat saw the dog. The")),
-        "ko": (("나는 밥을", "나는 밥이"), GENDER),
+        "ko": (GENDER, ("나는 밥을", "나는 밥이")),
     },
 }
 TRANSLATED = (  # and the position in the translation where they part

@@ -124,7 +124,7 @@ def test_a_change_that_changes_nothing_says_so(language):
     app = opened("decoder", "start", edit="gelu:d0f;scale:d1f:1.0;off:d0a", lang=language)
     words = Words(language)
     nothing = "; ".join(in_words(change, words, ["decoder"]) for change in read("gelu:d0f;scale:d1f:1.0"))
-    assert words("edits.idle", n=2, said=nothing) in said(app)
+    assert words("edits.idle", said=nothing) in said(app)
 
 
 def test_what_does_not_fit_another_model_or_text_is_kept_aside_and_comes_back():
@@ -134,7 +134,7 @@ def test_what_does_not_fit_another_model_or_text_is_kept_aside_and_comes_back():
     sound(app.text_area(key="s").set_value("The").run())
     assert app.session_state.view.run.changes == "off:d3a;off:d0a.h1"
     aside = in_words(Change("block", "decoder", 0, "self_attention", pair=(5, 3)), words, ["decoder"])
-    assert words("edits.aside", n=1, said=aside) in said(app)
+    assert words("edits.aside", said=aside) in said(app)
     sound(app.segmented_control(key="arch").set_value("encoder-decoder").run())
     assert app.session_state.view.run.changes == "block:d0a:5>3;off:d0a.h1", "three layers, and a longer translation"
     sound(app.segmented_control(key="arch").set_value("encoder").run())
@@ -148,9 +148,9 @@ def test_a_patch_without_a_second_sentence_says_what_it_lacks():
     change, words = "patch:decoder.layers.0.feed_forward_residual.sum:2", Words("en")
     app = opened("decoder", edit=change)
     lonely = in_words(read(change)[0], words, ["decoder"])
-    assert words("edits.lonely", n=1, said=lonely) in said(app) and not app.session_state.view.edited
+    assert words("edits.lonely", said=lonely) in said(app) and not app.session_state.view.edited
     sound(app.text_input(key="what if other").set_value(OTHER["decoder"]).run())
-    assert app.session_state.view.run.changes == change and words("edits.lonely", n=1, said=lonely) not in said(app)
+    assert app.session_state.view.run.changes == change and words("edits.lonely", said=lonely) not in said(app)
 
 
 def test_two_visitors_one_with_changes():
@@ -163,6 +163,25 @@ def test_two_visitors_one_with_changes():
     assert edits.same(other.session_state.view.trace, plain)
     assert not edits.same(one.session_state.view.trace, plain)
     assert edits.same(one.session_state.view.plain.trace, plain)
+
+
+@pytest.mark.parametrize(
+    ("page", "change"),
+    [
+        ("heads", "off:d0a.h1"), ("feed_forward", "off:d0f"), ("attention", "off:d0a.h1"),
+        ("attention", "unscaled:d0a"), ("attention", "unmasked:d0a"),
+        ("residuals", "unlinked:d0f"), ("embedding", "unplaced:d"),
+        ("cross_attention", "off:d0x.h1"),
+    ],
+)  # fmt: skip
+def test_what_a_page_draws_can_be_changed_there(page, change):
+    architecture = "encoder-decoder" if page == "cross_attention" else "decoder"
+    app = opened(architecture, page, head=1)
+    sound(app.button(key=f"what if {change}").click().run())
+    assert app.session_state.view.run.changes == change and Words("en")("edits") in said(app)
+    if change != "unmasked:d0a":  # without a mask the page has nothing to say of it
+        sound(app.button(key=f"what if {change}").click().run())
+        assert not app.session_state.view.edited
 
 
 @pytest.mark.parametrize("page", ["generation", "cross_attention", "feed_forward", "residuals", "prediction"])
