@@ -70,3 +70,8 @@ class Config:
     def name(self) -> str:
         """What its files are called: `decoder-pre-4`."""
         return f"{self.architecture}-{self.norm}-{self.heads}"
+
+
+def longest_translation(source: int) -> int:
+    """How many tokens a translation of so many tokens may have, before it is taken to run on without an end."""
+    return min(MAX_TOKENS - 1, 2 * source + 16)

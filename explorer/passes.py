@@ -63,13 +63,7 @@ class Pass:
 
     def value(self, path: str) -> "Value":
         """A recorded value or a parameter, with the names of its axes."""
-        from explorer.trace import Value
-
-        if path in self.trace:
-            return self.trace[path]
-        tensor = self.trace.parameters[path].detach()
-        table = path.endswith("embedding.weight")
-        return Value(tensor, ("vocabulary", "d_model") if table else ("output", "input")[2 - tensor.dim() :])
+        return self.trace.value(path)
 
 
 @st.cache_resource(show_spinner=False)

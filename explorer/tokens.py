@@ -183,6 +183,14 @@ def _runs(ends: Sequence[bool]) -> list[list[int]]:
     return [run for run in runs if run]
 
 
+def cut(tokens: Sequence[Token], limit: int) -> list[Token]:
+    """The first tokens, as many as fit; an [EOS] at the end of a text stays at its end."""
+    kept = list(tokens[:limit])
+    if len(tokens) > limit and tokens[-1].id == EOS:
+        kept[-1] = replace(tokens[-1], start=kept[-2].end, end=kept[-2].end)
+    return kept
+
+
 def visible(text: str) -> str:
     """A text with every character visible: a newline as ⏎, a tab as ⇥, what has no glyph by its number, as in U+200B.
 

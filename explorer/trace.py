@@ -86,6 +86,14 @@ class Trace(Mapping[str, Value]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def value(self, path: str) -> Value:
+        """A recorded value, or a parameter of the model with names for its axes. Raises KeyError for another path."""
+        if path in self._values:
+            return self._values[path]
+        tensor = self.parameters[path].detach()
+        table = path.endswith("embedding.weight")
+        return Value(tensor, ("vocabulary", "d_model") if table else ("output", "input")[2 - tensor.dim() :])
+
     def before(self, first: str, second: str) -> bool:
         """Whether both values were computed, and `first` before `second`."""
         return self._order.get(first, math.inf) < self._order.get(second, -math.inf)

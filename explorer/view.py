@@ -8,9 +8,9 @@ import streamlit as st
 
 from explorer import changes, checkpoints, passes, reader
 from explorer.address import Choices
-from explorer.config import MASK, MAX_TOKENS, Config
+from explorer.config import MASK, MAX_TOKENS, Config, longest_translation
 from explorer.passes import Ids, Pass
-from explorer.tokens import Token
+from explorer.tokens import Token, cut
 from explorer.words import Words, verbatim
 
 if TYPE_CHECKING:
@@ -154,6 +154,8 @@ class Nothing(Exception):
 def current() -> View:
     """The pass of the texts at hand. Raises Nothing, for the frame to say, where there is none."""
     st.session_state.view = found = of(reader.choices())
+    if found.choices.focus not in (None, found.focus):
+        reader.gave_way("at", str(found.choices.focus), str(found.focus))
     if found.own is not None:
         _say_translation(found.own, found.words)
     return found
@@ -196,7 +198,7 @@ def _view(chosen: Choices, words: Words) -> View:
     source = tuple(token.id for token in read.get("encoder", ()))
     own = None
     if translates_itself(chosen):
-        own = passes.translation(chosen.model, source, min(MAX_TOKENS - 1, 2 * len(source) + 16))
+        own = passes.translation(chosen.model, source, longest_translation(len(source)))
         read["decoder"] = tuple(passes.tokenizer().tokens(passes.decoder_ids(own)))
     target = tuple(token.id for token in read.get("decoder", ()))
     run = passes.run(chosen.model, source, target)
@@ -281,7 +283,4 @@ def reading(text: str, stack: str) -> Reading:
 def _reading(text: str, stack: str, characters: int) -> Reading:
     read = passes.tokenizer()
     tokens = read.encoder_input(text) if stack == "encoder" else read.decoder_input(text)
-    kept = tokens[:MAX_TOKENS]
-    if stack == "encoder" and len(tokens) > MAX_TOKENS:
-        kept = [*tokens[: MAX_TOKENS - 1], replace(tokens[-1], start=kept[-1].start, end=kept[-1].start)]
-    return Reading(tuple(kept), len(tokens), characters)
+    return Reading(tuple(cut(tokens, MAX_TOKENS)), len(tokens), characters)

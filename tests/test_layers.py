@@ -23,6 +23,14 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "frames": ({"trace"}, {"numpy", "pandas"}),
     "views": ({"changes", "glossary", "words"}, {"numpy", "pandas", "altair"}),
     "views.components": ({"tokens", "trace", "glossary", "views", "words"}, {"torch", "numpy", "streamlit"}),
+    "export": ({"trace", "frames"}, {"torch", "numpy", "safetensors"}),
+    "notebook": (
+        {"config", "changes", "checkpoints", "tokens", "trace", "transformer", "glossary", "analysis", "frames"}
+        | {"export", "views"},
+        {"torch", "pandas", "altair"},
+    ),
+    "": ({"notebook"}, set()),  # the package itself: what a notebook imports
+    "__main__": ({"checkpoints", "config", "export", "frames", "notebook"}, set()),
     "address": ({"config", "changes"}, set()),
     "passes": (
         {"config", "changes", "tokens", "checkpoints", "trace", "transformer", "analysis"},
@@ -39,6 +47,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"config", "changes", "checkpoints", "words", "address", "passes", "reader", "view", "views"},
         {"streamlit"},
     ),
+    "take_away": ({"reader", "view", "notebook", "export", "words", "views.components"}, {"streamlit"}),
     "panel": ({"reader", "view", "analysis", "views.components"}, {"streamlit"}),
 }
 FRAME = {"streamlit"}  # what app.py and the pages may import besides `explorer`

@@ -1,0 +1,101 @@
+"""Any recorded value as a chart of its table: bars along one axis, cells of two, panels of three. Pure.
+
+The app draws cells on a canvas (components/matrix.py); this is the same table for notebooks and files, where there is
+no theme, so the colours are named here.
+"""
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+MOST = 20_000  # cells; a browser takes seconds for more
+SEQUENTIAL = [
+    "#F6F3FA",
+    "#E9E1F3",
+    "#D9CBEA",
+    "#C6B1E0",
+    "#B196D4",
+    "#9B7BC6",
+    "#8460B4",
+    "#6D479E",
+    "#543182",
+    "#3A1D61",
+]
+DIVERGING = ["#1D4E6B", "#3F7390", "#6E9AB1", "#A3C0CF", "#FCFCFA", "#E7B3A4", "#D28470", "#B4543F", "#8A2C1B"]
+HATCH, GROUND, INK = "#AEB3BA", "#F4F4F0", "#1B2330"
+WIDTH, LABELLED = 640, 48  # pixels of all panels of a row, and the most tokens that are written out
+BESIDE = 4  # panels in a row
+
+
+def cells(
+    frame: pd.DataFrame, *, weight: bool = False, limit: float | None = None, title: str = ""
+) -> alt.Chart | alt.LayerChart | alt.FacetChart:
+    """A value's table (see frames.frame) as bars, cells or panels of cells, by its number of axes.
+
+    Weights are coloured from 0 to 1, other numbers around zero up to `limit`, by default the largest. Masked cells
+    are struck through. Positions are whole numbers, and what a token spells is only ever data.
+    Raises ValueError for a table without axes, with more than three, or with more numbers than MOST.
+    """
+    axes = [column for column in frame if column not in ("value", "masked") and not str(column).endswith("_token")]
+    if not 1 <= len(axes) <= 3:
+        raise ValueError(f"A chart has one to three axes; this table has {len(axes)}: {', '.join(axes) or 'none'}.")
+    if len(frame) > MOST:
+        raise ValueError(f"The table has {len(frame):,} numbers, and a chart shows {MOST:,} at most.")
+    data = frame.assign(masked=frame.get("masked", False))
+    data["value"] = data["value"].astype(float).where(np.isfinite(data["value"].astype(float)), None)
+    # As values within the chart: a table would be refused beyond 5,000 rows, whatever the browser can do.
+    inline = alt.InlineData(values=data.astype(object).where(data.notna(), None).to_dict("records"))
+    if len(axes) == 1:
+        return _bars(inline, data, axes[0]).properties(title=title)
+    row, column = axes[-2:]
+    panels = int(data[axes[0]].nunique()) if len(axes) == 3 else 1
+    wide, tall = int(data[column].max()) + 1, int(data[row].max()) + 1
+    across = WIDTH / min(panels, BESIDE) / wide
+    side = min(24, max(2, across)) if {row, column} == {"query", "key"} else None
+    width, height = (side * wide, side * tall) if side else (min(24 * wide, across * wide), min(600, max(3, 14) * tall))
+    size = {"width": round(width), "height": round(height)}
+    drawn = _cells(inline, data, row, column, weight, limit, size)
+    if len(axes) == 3:
+        return drawn.facet(alt.Facet(f"{axes[0]}:O"), columns=BESIDE).properties(title=title)
+    return drawn.properties(title=title)
+
+
+def _cells(
+    inline: alt.InlineData, data: pd.DataFrame, row: str, column: str, weight: bool, limit: float | None, size: dict
+) -> alt.LayerChart:
+    largest = limit or float(data["value"].astype(float).abs().max()) or 1.0
+    stops, ends = (SEQUENTIAL, [0, 1]) if weight else (DIVERGING, [-largest, largest])
+    scale = alt.Scale(domain=np.linspace(*ends, len(stops)).round(6).tolist(), range=stops, clamp=True)
+    tooltip = [alt.Tooltip(f"{name}:N") for name in data if name != "value"] + [alt.Tooltip("value:Q", format=".4~g")]
+    axis = alt.Axis(ticks=False, domain=False, labelOverlap=True, labels=f"{row}_token" not in data)
+    base = alt.Chart(inline, **size).encode(
+        x=alt.X(f"{column}:O", axis=alt.Axis(ticks=False, domain=False, labelOverlap=True, labelAngle=0)),
+        y=alt.Y(f"{row}:O", axis=axis),
+        tooltip=tooltip,
+    )
+    layers = [
+        base.mark_rect().encode(color=alt.Color("value:Q", scale=scale, legend=alt.Legend(title=None))),
+        base.transform_filter(alt.datum.masked).mark_rect(fill=GROUND),
+        base.transform_filter(alt.datum.masked).mark_text(text="╱", color=HATCH),
+    ]
+    if f"{row}_token" in data and data[row].max() < LABELLED:
+        first = base.transform_filter(alt.datum[column] == 0)
+        layers.append(
+            first.mark_text(align="right", dx=-6, color=INK, limit=90).encode(x=alt.value(0), text=f"{row}_token:N")
+        )
+    return alt.layer(*layers)
+
+
+def _bars(inline: alt.InlineData, data: pd.DataFrame, axis: str) -> alt.LayerChart:
+    wide = min(24, max(1, WIDTH / len(data))) * len(data)
+    base = alt.Chart(inline, width=round(wide), height=160).encode(
+        x=alt.X(f"{axis}:O", axis=alt.Axis(ticks=False, labelOverlap=True, labelAngle=0)),
+        tooltip=[alt.Tooltip(f"{name}:N") for name in data if name != "value"] + [alt.Tooltip("value:Q")],
+    )
+    bars = base.mark_bar(color=SEQUENTIAL[6]).encode(y=alt.Y("value:Q", title=None))
+    if f"{axis}_token" not in data or len(data) > LABELLED:
+        return alt.layer(bars)
+    words = base.mark_text(angle=315, align="right", dx=-8, dy=10, color=INK, limit=90).encode(
+        y=alt.value(178), text=f"{axis}_token:N"
+    )
+    return alt.layer(bars, words)
