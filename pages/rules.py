@@ -338,7 +338,8 @@ else:
         st.markdown(f"{verbatim(before)} **~~{verbatim(word.text)}~~** {strong(new)} {verbatim(after)}")
         strange = checkpoints.unseen(new, config.architecture) if changing == config.stacks[0] else []
         if strange:
-            st.caption(words("start.unseen", quoted=verbatim(", ".join(strange)), n=len(strange)))
+            quoted = verbatim(", ".join(one.text for one in strange))
+            st.caption(words("start.unseen", quoted=quoted, n=len(strange)))
         swap(word, new)
 
 # In the running model

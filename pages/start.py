@@ -9,7 +9,8 @@ import streamlit as st
 from explorer import checkpoints, passes, reader
 from explorer.analysis.predictions import prediction
 from explorer.config import MASK
-from explorer.tokens import MASK_TEXT, groups
+from explorer.tokens import MASK_TEXT, Token, groups
+from explorer.training import grammar, lexicon
 from explorer.view import MAX_CHARACTERS, broken, current
 from explorer.views import card
 from explorer.views.components.tokens import Bar, bars, strip
@@ -32,8 +33,71 @@ def pick(stack: str, position: int) -> None:
         reader.choose(focus=position)
 
 
+KINDS = {  # of the translator's words, and the parts of speech of the lexicon in each
+    "noun": ("noun",),
+    "verb": ("verb",),
+    "adjective": ("adjective",),
+    "time": ("time",),
+}
+
+
+def known_words() -> None:
+    """The translator's words to look through, and a sentence built of them."""
+    draft, drawn = reader.option("draft").split(), reader.whole("made", 0, 100_000)
+    with st.expander(words("start.words"), expanded=bool(draft)):
+        st.markdown(prose["words"])
+        kind = controls.pick_option("part", [*KINDS, "other"], lambda name: words(f"start.part.{name}"), "noun")
+        listed = [word for word in lexicon.words() if (word.part in KINDS.get(kind, ())) or
+                  (kind == "other" and word.part not in KINDS)]  # fmt: skip
+        meanings: dict[str, str] = {}
+        for word in listed:
+            known = meanings.get(word.english)
+            meanings[word.english] = f"{known} / {word.korean}" if known else word.korean
+
+        def add() -> None:
+            if picked := st.session_state["known word"]:
+                reader.set_option("draft", " ".join([*draft, *picked.split()]))
+                st.session_state["known word"] = None
+
+        with st.container(height=230):
+            st.pills(
+                words("start.words"), list(meanings), key="known word", label_visibility="collapsed", on_change=add,
+                format_func=lambda word: f"{verbatim(word)} :gray[{verbatim(meanings[word])}]",
+            )  # fmt: skip
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if draft:
+                sentence = " ".join(draft)
+                sentence = f"{sentence[:1].upper()}{sentence[1:]}."
+                st.markdown(f"**{verbatim(sentence)}**", width="content")
+                st.button(words("start.translate"), on_click=reader.choose, kwargs={"text": sentence, "target": ""})
+                shorter = " ".join(draft[:-1])
+                st.button(words("start.drop"), type="tertiary", on_click=reader.set_option, args=("draft", shorter))
+            st.button(words("start.another"), type="tertiary", on_click=another, args=(drawn + 1,))
+
+
+def another(draw: int) -> None:
+    """A sentence of known words in a combination that the translator never met. For callbacks."""
+    reader.choose(text=next(grammar.held_out_pairs(draw)).english, target="")
+    reader.set_option("made", str(draw))
+
+
+def strangers() -> list[checkpoints.Word]:
+    """The words of the text that the model hardly ever met in training."""
+    read = view.choices.text[:MAX_CHARACTERS].replace(MASK_TEXT, " " * len(MASK_TEXT))
+    try:
+        return checkpoints.unseen(read, view.config.architecture)
+    except checkpoints.CheckpointError as error:  # all else on the page can do without the list of words
+        broken(error)
+        return []
+
+
+def overlaps(token: Token, word: checkpoints.Word) -> bool:
+    return token.start + token.spaces < word.end and word.start < token.end
+
+
 left, right = st.columns([3, 2], gap="large")
 with left:
+    strange = strangers()
     for stack, tokens in view.tokens.items():
         own = view.own is not None and stack == "decoder"
         st.subheader(words(f"start.tokens.{'own' if own else stack if len(view.tokens) > 1 else 'one'}"), anchor=False)
@@ -44,19 +108,20 @@ with left:
             focus=view.focus if stack == view.stack else None,
             on_pick=None if len(view.tokens) > 1 and stack != view.stack else lambda at, stack=stack: pick(stack, at),
             hint=words("start.mask" if masking else "start.focus"),
+            marked=[i for i, token in enumerate(tokens) if any(overlaps(token, word) for word in strange)]
+            if stack == view.config.stacks[0]
+            else [],
+            mark=words("start.strange"),
         )
     st.markdown(prose[f"tokens {view.config.architecture}"])
     if len(view.tokens) > 1 and any("가" <= character <= "힣" for character in view.choices.text):
         st.markdown(f":gray[{words('start.english')}]")
-    read = view.choices.text[:MAX_CHARACTERS].replace(MASK_TEXT, " ")
-    try:
-        strange = checkpoints.unseen(read, view.config.architecture)
-    except checkpoints.CheckpointError as error:  # all else on the page can do without the list of words
-        strange = []
-        broken(error)
     if strange:
-        quoted = ", ".join(f"“{verbatim(word[:24])}”" for word in strange[:4])
-        st.markdown(f":gray[{words('start.unseen', quoted=quoted, n=len(strange))}]")
+        different = list(dict.fromkeys(word.text for word in strange))
+        quoted = ", ".join(f"“{verbatim(word[:24])}”" for word in different[:4])
+        st.markdown(f":gray[{words('start.unseen', quoted=quoted, n=len(different))}]")
+    if view.config.architecture == "encoder-decoder":
+        known_words()
 
 with right:
     tokens = view.tokens[view.stack]

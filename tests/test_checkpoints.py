@@ -133,6 +133,6 @@ def test_a_card_of_a_model_without_a_mask_is_no_other_models(folder):
 
 
 def test_words_that_no_training_text_had_are_found():
-    assert checkpoints.unseen("The cat saw a quorxel.", "decoder") == ["quorxel"]
+    assert checkpoints.unseen("The cat saw a quorxel.", "decoder") == [checkpoints.Word("quorxel", 14, 21)]
     assert checkpoints.unseen("The cat is on the table.", "encoder-decoder") == []
-    assert checkpoints.unseen("고양이가 우주정거장에서 잤어요.", "decoder")[0] == "우주정거장에서"
+    assert checkpoints.unseen("고양이가 우주정거장에서 잤어요.", "decoder")[0].text == "우주정거장에서"

@@ -12,7 +12,7 @@ Of one model of each architecture, the weights on the way lie in the folders of 
 import hashlib
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,16 +84,25 @@ def load(name: str, folder: Path = FOLDER) -> "Transformer":
     return model.eval().requires_grad_(False)
 
 
-def words(text: str) -> list[str]:
-    """The words of a text in small letters: runs of letters, with apostrophes inside."""
-    return WORD.findall(text.lower().replace("’", "'"))
+@dataclass(frozen=True)
+class Word:
+    """A word of a text in small letters: a run of letters, with apostrophes inside; it is `text[start:end]`."""
+
+    text: str
+    start: int
+    end: int
 
 
-def unseen(text: str, architecture: str) -> list[str]:
+def words(text: str) -> list[Word]:
+    """The words of a text, in their order."""
+    return [Word(found[0].lower(), found.start(), found.end()) for found in WORD.finditer(text.replace("’", "'"))]
+
+
+def unseen(text: str, architecture: str) -> list[Word]:
     """The words of a text that a model of this architecture met at most twice in training, in their order."""
     column = 1 if architecture == "encoder-decoder" else 0
     counts = word_counts()
-    return [word for word in dict.fromkeys(words(text)) if counts.get(word, (0, 0))[column] < 3]
+    return [word for word in words(text) if counts.get(word.text, (0, 0))[column] < 3]
 
 
 @lru_cache

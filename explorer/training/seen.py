@@ -19,7 +19,7 @@ def build(corpora: Path, budget_tokens: int, seed: int, path: Path = SEEN) -> No
     texts = corpus.mix(corpus.reading(corpora, seed), lambda text: max(1, len(text.split())))
     reading = Counter()
     while reading.total() * TOKENS_A_WORD < budget_tokens:
-        reading.update(words("\n".join(islice(texts, BATCH_TOKENS))))
+        reading.update(word.text for word in words("\n".join(islice(texts, BATCH_TOKENS))))
     translating = count(pair.english for pair in islice(grammar.training_pairs(seed), SENTENCES))
     translating += count(pair.english for pair in corpus.natural_pairs(corpora))
     lines = [
@@ -31,4 +31,4 @@ def build(corpora: Path, budget_tokens: int, seed: int, path: Path = SEEN) -> No
 
 
 def count(texts: Iterable[str]) -> Counter:
-    return Counter(word for text in texts for word in words(text))
+    return Counter(word.text for text in texts for word in words(text))

@@ -12,6 +12,10 @@ function strip(data, root, pick) {
       const cell = element("span", "cell");
       const button = chip(token, data.clickable ? "button" : "span");
       if (position === data.focus) button.classList.add("focus");
+      if (data.marked.includes(position)) {
+        button.classList.add("marked");
+        button.title = `${button.title}\n${data.mark}`;
+      }
       if (data.clickable) {
         if (data.hint) button.title = `${button.title}\n${data.hint}`;
         button.type = "button";

@@ -42,9 +42,9 @@ def chip(token: Token) -> dict:
     }
 
 
-def strip_data(tokens: Sequence[Token], focus: int | None, chosen: Sequence[int] = ()) -> dict:
+def strip_data(tokens: Sequence[Token], focus: int | None, marked: Sequence[int] = ()) -> dict:
     """The row of a text's tokens, those that share a character side by side without a gap."""
-    return {"runs": groups(tokens), "chips": [chip(token) for token in tokens], "focus": focus, "chosen": list(chosen)}
+    return {"runs": groups(tokens), "chips": [chip(token) for token in tokens], "focus": focus, "marked": list(marked)}
 
 
 def strip(
@@ -56,11 +56,13 @@ def strip(
     on_pick: Callable[[int], None] | None = None,
     hint: str = "",
     tall: bool = False,
+    marked: Sequence[int] = (),
+    mark: str = "",
 ) -> None:
     """Draw a text's tokens with their ids. `on_pick` is called with the position of a clicked one, before the rerun.
 
     `name` says to a screen reader what the row is, `hint` what a click does. Many tokens scroll in a window, which is
-    a few rows high, or `tall`.
+    a few rows high, or `tall`. The tokens at the positions `marked` are underlined, and `mark` says why.
     """
 
     def picked():
@@ -68,7 +70,8 @@ def strip(
         if isinstance(position, int) and 0 <= position < len(tokens) and on_pick:
             on_pick(position)
 
-    data = strip_data(tokens, focus) | {"name": name, "hint": hint, "tall": tall, "clickable": on_pick is not None}
+    said = {"name": name, "hint": hint, "tall": tall, "mark": mark, "clickable": on_pick is not None}
+    data = strip_data(tokens, focus, marked) | said
     _component(key=key, data=data, on_pick_change=picked)
 
 
