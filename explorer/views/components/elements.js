@@ -19,3 +19,9 @@ function chip(token, tag = "span", more = "") {
   return made;
 }
 
+/** For a drawing of the page (see drawing.js): draw as fine as it asks, and return the way back. */
+const finely = (owner, draw) => (scale) => {
+  owner.fine = scale;
+  draw();
+  return () => { owner.fine = 0; draw(); };
+};

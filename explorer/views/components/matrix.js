@@ -92,6 +92,7 @@ class Matrix {
     this.stage.tabIndex = 0;
     this.stage.setAttribute("role", "img");
     this.canvas = document.createElement("canvas");
+    this.canvas.finer = finely(this, () => this.draw());
     this.words = document.createElement("div");
     this.rings = document.createElementNS(NS, "svg");
     this.tip = document.createElement("div");
@@ -208,7 +209,7 @@ class Matrix {
     this.late = [];
     const bottom = this.o.mode === "lines" ? this.spreadLines() : this.spread();
     const height = this.o.legend && this.o.mode === "map" ? this.legend(bottom + 12) : bottom;
-    const scale = window.devicePixelRatio || 1, context = this.canvas.getContext("2d");
+    const scale = this.fine || window.devicePixelRatio || 1, context = this.canvas.getContext("2d");
     this.canvas.width = Math.round(this.width * scale);
     this.canvas.height = Math.round(height * scale);
     this.canvas.style.width = `${this.width}px`;

@@ -183,6 +183,7 @@ class Stave {
     const find = (name) => this.root.querySelector(name);
     [this.bar, this.buttons, this.say, this.stage, this.under, this.canvas, this.over, this.below, this.tip, this.live] =
       [".bar", ".walk", ".say", ".stage", ".under", "canvas", ".over", ".below", ".tip", ".live"].map(find);
+    this.canvas.finer = finely(this, () => this.resize());
     this.step = null;
     this.awaited = null; // the layer that was asked for
     this.held = null; // the value under the pointer
@@ -258,7 +259,7 @@ class Stave {
       this.picture = picture;
       this.draw(inside);
     }
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = this.fine || window.devicePixelRatio || 1;
     this.canvas.width = Math.round(picture.w * scale * ratio);
     this.canvas.height = Math.round(picture.h * scale * ratio);
     this.pixel = scale * ratio;

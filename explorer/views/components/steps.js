@@ -53,6 +53,7 @@ class Steps {
     this.tokens = make(this.sheet, "div", "tokens");
     this.back = make(this.sheet, "div", "back");
     this.canvas = make(this.sheet, "canvas");
+    this.canvas.finer = finely(this, () => this.draw());
     this.words = make(this.sheet, "div", "back");
     this.rings = document.createElementNS(NS, "svg");
     this.sheet.append(this.rings);
@@ -152,7 +153,7 @@ class Steps {
     o.lines.forEach((line, at) => { line.y = FIRST + at * this.pitch; if (line.gap === undefined) o.rows[line.r].y = line.y; });
     this.end = FIRST + o.lines.length * this.pitch + 8;
     this.height = this.end + 50; // with room for a legend in a line of its own
-    const scale = window.devicePixelRatio || 1, pen = this.canvas.getContext("2d");
+    const scale = this.fine || window.devicePixelRatio || 1, pen = this.canvas.getContext("2d");
     this.canvas.width = WIDTH * scale;
     this.canvas.height = this.height * scale;
     this.canvas.style.width = `${WIDTH}px`;
