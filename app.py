@@ -31,13 +31,15 @@ with st.container(horizontal=True, horizontal_alignment="distribute", key="headi
 if "caption" in prose:
     with st.container(key="caption"):
         st.markdown(prose["caption"])
-controls.notices(words)
+notices = st.container()
 say_edits = controls.edited(name, words)
 
 try:
     page.run()
 except Nothing as reason:
     reason.say(words)
+with notices:
+    controls.notices(words)
 if say_edits:
     say_edits()
 with check.container(width="content"):

@@ -204,12 +204,16 @@ def _target(words: Words) -> None:
 
 
 def notices(words: Words) -> None:
-    """Say what was changed in the address that this visit came with."""
+    """Say what was changed in the address that this visit came with, once the page has looked at its part of it."""
     found: list[Notice] = st.session_state.notices
+
+    def named(name: str) -> str:
+        return words(f"address.{name}") if words.has(f"address.{name}") else verbatim(shortened(name))
+
     if found:
         said = [
-            words("changed.one" if one.used else "changed.left_out", name=words(f"address.{one.name}"),
-                  given=verbatim(shortened(one.given)), used=verbatim(one.used))
+            words("changed.one" if one.used else "changed.left_out", name=named(one.name),
+                  given=verbatim(shortened(one.given)), used=verbatim(shortened(one.used)))
             for one in found
         ]  # fmt: skip
         st.info(" ".join([words("changed"), *said]))

@@ -19,7 +19,10 @@ def open_at(path: str, index: Sequence[int]) -> None:
 def opened(view: View) -> tuple[str, tuple[int, ...]] | None:
     """The value and the cell that the reader opened, in the layer at hand where it belongs to one."""
     path = reader.option("p")
-    path = nearest(view.trace, path, view.layer) if path else None
+    if path:
+        asked, path = path, nearest(view.trace, path, view.layer)
+        if path is None:
+            reader.gave_way("p", asked)
     index = reader.cell(view.run.value(path).tensor.shape, "pc") if path else None
     return (path, index) if index is not None else None
 

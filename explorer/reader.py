@@ -11,11 +11,11 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from explorer import address, checkpoints, passes
-from explorer.address import MOST_EDITS, Choices, shortened
+from explorer.address import MOST_EDITS, Choices, Notice
 from explorer.changes import LEVELS, Change
 from explorer.config import Config
 from explorer.tokens import MASK_TEXT, Token
-from explorer.words import LANGUAGES, Words, verbatim
+from explorer.words import LANGUAGES, Words
 
 FIRST_TEXT = {
     "en": "The cat sat on the mat because it was tired.",
@@ -40,8 +40,14 @@ def begin() -> Words:
 
 
 def _read(otherwise: Choices) -> None:
-    found, notices = address.read(st.query_params.to_dict(), models(), list(LANGUAGES), otherwise)
+    given = st.query_params
+    found, notices = address.read(given.to_dict(), models(), list(LANGUAGES), otherwise)
+    for name in given:
+        first, last = given.get_all(name)[0], given[name]
+        if first != last:
+            notices.append(Notice(name, first, last))
     st.session_state.choices, st.session_state.notices = found, notices
+    st.session_state.linked = set(given)  # what the link said and no page has looked at yet
 
 
 def models() -> dict[str, Config]:
@@ -73,7 +79,24 @@ def choose(**chosen: object) -> None:
         setattr(st.session_state.choices, name, value)
     if "text" in chosen:
         st.session_state.choices.focus, st.session_state.choices.cut = None, False
-    st.session_state.notices = []
+    _acted()
+
+
+def gave_way(name: str, given: str, used: str = "") -> None:
+    """Say that a choice is not there, and what is shown in its place, if it is the link that asked for it.
+
+    A choice that the reader made, and that another text or model does not have, gives way without a word.
+    """
+    if name in st.session_state.linked:
+        st.session_state.linked.discard(name)
+        st.session_state.notices.append(Notice(name, given, used))
+        if name in choices().options:
+            choices().options[name] = used
+
+
+def _acted() -> None:
+    """The reader has done something, so what is on the screen is no longer what the link asked for."""
+    st.session_state.notices, st.session_state.linked = [], set()
 
 
 def edit(change: Change) -> None:
@@ -118,8 +141,7 @@ def nearest_model() -> None:
 def option(name: str, usual: str = "", offered: Sequence[str] | None = None) -> str:
     """What the reader chose on a page, under a short name that stands in the address while the page is shown.
 
-    Another page that asks for the same name shares the choice. A value that is not `offered` gives way to `usual`,
-    and the page says so.
+    Another page that asks for the same name shares the choice. A value that is not `offered` gives way to `usual`.
     """
     if name not in st.session_state.asked:
         st.session_state.asked.append(name)
@@ -128,31 +150,39 @@ def option(name: str, usual: str = "", offered: Sequence[str] | None = None) -> 
         return usual
     if offered is not None and chosen not in offered:
         choices().options[name] = usual
-        words = Words(choices().language)
-        st.info(words("changed.option", name=name, given=verbatim(shortened(chosen)), used=verbatim(usual)))
+        gave_way(name, chosen, usual)
         return usual
     return chosen
 
 
 def set_option(name: str, value: str) -> None:
-    """Choose a page's option: for callbacks."""
-    choices().options[name] = value
-    st.session_state.notices = []
+    """Choose a page's option: for callbacks, and for a page that makes its usual choice the reader's."""
+    if choices().options.get(name) != value:
+        choices().options[name] = value
+        _acted()
 
 
 def whole(name: str, usual: int, below: int) -> int:
     """A page's option as a whole number below a limit; the usual one where it is none."""
     given = option(name)
-    return int(given) if given.isdecimal() and len(given) < 10 and int(given) < below else usual
+    if given.isdecimal() and len(given) < 10 and int(given) < below:
+        return int(given)
+    if given:
+        gave_way(name, given, str(usual))
+    return usual
 
 
 def cell(shape: Sequence[int], name: str = "c") -> tuple[int, ...] | None:
     """The cell that the reader chose (an option), where a value of this shape has it."""
-    asked = option(name).split(",")
-    if len(asked) != len(shape) or not all(at.isdecimal() and len(at) < 10 for at in asked):
-        return None
-    index = tuple(map(int, asked))
-    return index if all(at < size for at, size in zip(index, shape, strict=True)) else None
+    given = option(name)
+    asked = given.split(",")
+    if len(asked) == len(shape) and all(at.isdecimal() and len(at) < 10 for at in asked):
+        index = tuple(map(int, asked))
+        if all(at < size for at, size in zip(index, shape, strict=True)):
+            return index
+    if given:
+        gave_way(name, given)
+    return None
 
 
 def open_value(path: str, index: Sequence[int] | None = None) -> None:

@@ -26,7 +26,7 @@ usual = f"{view.stack}.layers.{view.layer}.self_attention.weights"
 asked = reader.option("v", usual)
 path = nearest(trace, asked, view.layer)
 if path is None:
-    st.info(words("changed.option", name="v", given=verbatim(asked[:60]), used=verbatim(usual)))
+    reader.gave_way("v", asked, usual)
     path = usual
 reader.set_option("v", path)
 value, entry = view.run.value(path), glossary.entry(path, trace)
