@@ -41,8 +41,8 @@ PAIRS: dict[str, dict[str, tuple[MinimalPair, ...]]] = {  # architecture, langua
                 "coreference", "소녀가 집에 왔어요. 그리고", "소년이 집에 왔어요. 그리고", (" 그녀는", " 그는")
             ),
             MinimalPair("negation", "나는 학교에 가고", "나는 학교에 가지", (" 있어요", " 않")),
-            MinimalPair("sense", "나는 배가", "나는 배를", (" 고", " 타")),
-            MinimalPair("order", "고양이가 개를 봤어요. 그래서", "개가 고양이를 봤어요. 그래서", (" 개", " 고양")),
+            MinimalPair("sense", "부엌에서 배를", "바다에서 배를", (" 깎", " 타")),
+            MinimalPair("order", "고양이가 개를 봤어요. 그러자", "개가 고양이를 봤어요. 그러자", (" 개", " 고양")),
         ),
     },
     "encoder": {
@@ -72,7 +72,7 @@ PAIRS: dict[str, dict[str, tuple[MinimalPair, ...]]] = {  # architecture, langua
         ),
         "ko": (
             MinimalPair("particle", "나는 밥[MASK] 먹었어요.", "나는 밥[MASK] 있어요.", ("을", "이")),
-            MinimalPair("agreement", "어제는 비가 [MASK].", "내일은 비가 [MASK].", (" 왔어요", " 올")),
+            MinimalPair("agreement", "어제는 비가 [MASK].", "내일은 비가 [MASK].", (" 왔어요", " 와요")),
             MinimalPair(
                 "coreference",
                 "소녀가 집에 왔어요. [MASK] 행복했어요.",
@@ -80,7 +80,7 @@ PAIRS: dict[str, dict[str, tuple[MinimalPair, ...]]] = {  # architecture, langua
                 (" 그녀는", " 그는"),
             ),
             MinimalPair("negation", "나는 학교에 가[MASK] 있어요.", "나는 학교에 가[MASK] 않아요.", ("고", "지")),
-            MinimalPair("sense", "바다에서 배를 [MASK].", "식탁에서 배를 [MASK].", (" 타", " 먹")),
+            MinimalPair("sense", "부엌에서 배를 [MASK]지 마세요.", "바다에서 배를 [MASK]지 마세요.", (" 깎", " 타")),
             MinimalPair("order", "고양이가 개[MASK] 보았어요.", "개[MASK] 고양이를 보았어요.", ("를", "가")),
         ),
     },
