@@ -79,3 +79,11 @@ def test_what_cannot_be_drawn_is_said():
         charts.bars(pd.DataFrame({"label": ["a"], "probability": [1]}), "share")
     with pytest.raises(ValueError, match="No finite number"):
         charts.distribution(pd.DataFrame({"value": [-np.inf, np.nan]}))
+
+
+def test_the_names_of_lines_that_end_together_stand_apart():
+    ends = pd.Series([0.25, 0.15, 0.16, 3.0])
+    places = charts._apart(ends, 0.2)
+    assert places.tolist() == pytest.approx([0.55, 0.15, 0.35, 3.0])
+    lone = charts._apart(pd.Series([1.0]), 0.2)
+    assert lone.tolist() == [1.0]

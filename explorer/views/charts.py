@@ -12,6 +12,7 @@ import pandas as pd
 
 STEP = 24  # height of a bar with its gap
 BAR = 13
+LABEL = 13  # height of a line's name
 PADDING = 20  # what Streamlit takes off a chart's height
 INK = "currentColor"  # the page's ink, in both themes
 BEST, OTHERS = 0.8, 0.42  # where on the sequential range the best bar and the others stand
@@ -122,8 +123,18 @@ def curves(
     last = data.loc[data.groupby("series", sort=False)["x"].idxmax()] if series else data.loc[[data["x"].idxmax()]]
     figures = last["y"].map(lambda number_: format(number_, number).replace("-", "−"))
     last = last.assign(end=last["series"].astype(str) + "  " + figures if series else figures)
-    ends = alt.Chart(last).mark_text(align="left", dx=6, fontSize=11, color=INK).encode(x="x:Q", y="y:Q", text="end:N")
+    last["place"] = _apart(last["y"], LABEL / height * (data["y"].max() - data["y"].min()))
+    ends = alt.Chart(last).mark_text(align="left", dx=6, fontSize=11, color=INK)
+    ends = ends.encode(x="x:Q", y=alt.Y("place:Q").title(None), text="end:N")
     return _plain(alt.layer(line, points, ends))
+
+
+def _apart(ends: pd.Series, least: float) -> pd.Series:
+    """Where labels stand so that none covers another: each at its number, or `least` above the one below it."""
+    places = ends.sort_values()
+    for at in range(1, len(places)):
+        places.iloc[at] = max(places.iloc[at], places.iloc[at - 1] + least)
+    return places.reindex(ends.index)
 
 
 def _columns(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
