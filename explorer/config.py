@@ -13,6 +13,7 @@ HEADS = (1, 2, 4, 8)  # numbers of heads that models are trained with; others ar
 ACTIVATIONS: tuple[Activation, ...] = get_args(Activation)
 
 MAX_TOKENS = 256  # the longest text a model was trained on; the model itself has no limit
+MASKED_SHARE = 0.25  # of an encoder's ordinary tokens, in training (Devlin et al. 2019 masked 0.15)
 
 PAD, BOS, EOS, MASK = range(4)  # the special tokens' ids, the first of the vocabulary
 SPECIAL_TOKENS = ("[PAD]", "[BOS]", "[EOS]", "[MASK]")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from explorer import address, passes, reader
 from explorer.address import Choices, fingerprint
 from explorer.analysis import lessons
-from explorer.config import MAX_TOKENS
+from explorer.config import longest_translation
 from explorer.passes import Ids, Pass
 from explorer.view import View, reading
 
@@ -73,7 +73,7 @@ def of(view: View, kind: str, draw: int) -> Lesson:
         if right:
             question = lessons.translation(reading(right, "decoder").ids)
         else:
-            said = passes.translation(name, source, min(MAX_TOKENS - 1, 2 * len(source) + 16))
+            said = passes.translation(name, source, longest_translation(len(source)))
             asked = lessons.translation if said.finished else lessons.next_token
             question, own = asked(passes.decoder_ids(said)), True
         read = (source, question.inputs)

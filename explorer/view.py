@@ -202,7 +202,7 @@ def _view(chosen: Choices, words: Words) -> View:
         read["decoder"] = tuple(passes.tokenizer().tokens(passes.decoder_ids(own)))
     target = tuple(token.id for token in read.get("decoder", ()))
     run = passes.run(chosen.model, source, target)
-    fitting: Ids[int, ...] = ()
+    fitting: Ids = ()
     other = _second(chosen, config, target)
     if chosen.edits:
         fitting = passes.fitting(chosen.model, source, target, changes.write(chosen.edits), other)

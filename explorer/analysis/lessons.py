@@ -11,11 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from explorer.config import EOS, MASK, PAD
+from explorer.config import EOS, MASK, MASKED_SHARE, PAD
 from explorer.trace import Record, silent
 from explorer.transformer import Transformer
-
-MASKED_SHARE = 0.25  # of the ordinary tokens, as in the encoder's training
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from explorer.analysis.stream import Sublayer, parameter, position, read_by, sublayers
-from explorer.config import EOS, MASK, PAD, Config, Norm
+from explorer.config import EOS, MASK, MASKED_SHARE, PAD, Config, Norm
 from explorer.trace import Trace, trace
 from explorer.transformer import Transformer
-
-MASKED_SHARE = 0.15  # of an encoder's tokens, as in training
 
 
 @dataclass(frozen=True)
@@ -190,7 +188,7 @@ def gradients(
     """The gradients of fresh models of this configuration, once in each norm order (Xiong et al. 2020).
 
     `texts` are pairs of source and target ids ([position] each, None for a stack that is not there), and the loss is
-    what the architecture is trained on: the next token, or 15 % of tokens masked; without dropout. Raises ValueError
+    what the architecture is trained on: the next token, or a share of tokens masked; without dropout. Raises ValueError
     when no text has a token to predict.
     """
     rows = []

@@ -26,7 +26,7 @@ SHIPPED = {"en": Path(__file__).parent / "held_out.en.txt", "ko": Path(__file__)
 GRAMMAR_SENTENCES = 1000
 LONGEST_TRANSLATION = 64  # tokens
 TATOEBA_PAIRS = 300
-MASKED_SHARE = 0.15  # as Devlin et al. 2019, so that figures can be compared
+EVALUATED_SHARE = 0.15  # of tokens masked, as Devlin et al. 2019, so that figures can be compared
 WINDOWS = 48  # of each text at most
 STRETCH = 32  # positions of a window whose losses are averaged
 FEWEST = 100  # predictions that a mean by position is taken of
@@ -88,7 +88,7 @@ def masked_tokens(model: Transformer, ids: list[list[int]]) -> dict:
     generator = torch.Generator().manual_seed(SEED)
     places, losses, right = [], [], 0
     for row in ids:
-        hidden, row, chosen = masked(torch.tensor(row), generator, MASKED_SHARE)
+        hidden, row, chosen = masked(torch.tensor(row), generator, EVALUATED_SHARE)
         logits = model.predict(model.vectors(hidden, None)[chosen])
         places.append(chosen.nonzero().squeeze(-1))
         losses.append(functional.cross_entropy(logits, row[chosen], reduction="none"))

@@ -19,13 +19,12 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
-from explorer.config import BOS, EOS, MASK, MAX_TOKENS, PAD
+from explorer.config import BOS, EOS, MASK, MASKED_SHARE, MAX_TOKENS, PAD
 from explorer.trace import Record, silent, unmasked
 from explorer.training import corpus
 from explorer.transformer import Transformer
 
 BATCH_TOKENS = 2048  # small: with few tokens to read, more steps teach more than larger ones
-MASKED_SHARE = 0.25
 LOGIT_ROWS = 256
 SHORT_BATCHES = 0.4  # of an encoder's batches: it sees whole windows and short texts, since readers type both
 
