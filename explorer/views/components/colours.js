@@ -30,8 +30,12 @@ function ramp(row, share) {
   return mix(row[first], row[first + 1], at - first);
 }
 
-/** A signed number of -1 to 1: zero is the background. */
-const diverging = (ground, set, z) => mix(ground, ramp(z < 0 ? set.below : set.above, Math.abs(z)), Math.min(1, Math.abs(z) * 4));
+/** A signed number of -1 to 1: zero is the background. Small numbers take more of the colours than large ones, since a
+ *  stream grows from layer to layer and all are drawn on one scale. */
+function diverging(ground, set, z) {
+  const share = Math.abs(z) ** 0.6;
+  return mix(ground, ramp(z < 0 ? set.below : set.above, share), Math.min(1, share * 4));
+}
 
 /** A number of -1 to 1 in a colour of its own, that of queries, keys or values. */
 const tinted = (ground, set, own, z) => (z < 0 ? mix(ground, hex(set.negative), (-z) ** 0.9 * 0.8) : mix(ground, own, z ** 0.8));
