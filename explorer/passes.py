@@ -115,23 +115,29 @@ def growing(name: str, share: float) -> "Transformer":
 @st.cache_resource(show_spinner=False, max_entries=24)
 def growing_run(name: str, share: float, source: Ids, target: Ids) -> Pass:
     """The pass of a model after a share of its training (see `growing`)."""
-    import torch
 
-    from explorer.trace import trace
-
-    read = [torch.tensor(ids) if ids else None for ids in (source, target)]
-    return Pass(growing(name, share), *read, trace(growing(name, share), *read))
+    return _pass(growing(name, share), source, target)
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)
 def run(name: str, source: Ids, target: Ids) -> Pass:
     """The pass of a model over ids, an empty tuple for a stack that it lacks."""
-    import torch
 
+    return _pass(model(name), source, target)
+
+
+def _pass(made: "Transformer", source: Ids, target: Ids) -> Pass:
     from explorer.trace import trace
 
-    read = [torch.tensor(ids) if ids else None for ids in (source, target)]
-    return Pass(model(name), *read, trace(model(name), *read))
+    read = (_tensor(source), _tensor(target))
+    return Pass(made, *read, trace(made, *read))
+
+
+def _tensor(ids: Ids) -> "Tensor | None":
+    """Ids as a model reads them; nothing for a stack that it lacks."""
+    import torch
+
+    return torch.tensor(ids) if ids else None
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)
@@ -325,32 +331,29 @@ def gradients(_config: Config, architecture: str, heads: int) -> "list[Gradient]
 @st.cache_resource(show_spinner=False, max_entries=2_000)
 def step(name: str, source: Ids, ids: Ids, settings: "Settings", chosen: int | None = None) -> "Step":
     """The token that a model writes after `ids` (see analysis.generation.step)."""
-    import torch
 
     from explorer.analysis import generation
 
-    return generation.step(model(name), torch.tensor(source) if source else None, ids, settings, chosen)
+    return generation.step(model(name), _tensor(source), ids, settings, chosen)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
 def drift(name: str, source: Ids, truth: Ids, given: int, most: int) -> "Drift":
     """What a model writes after the beginning of a text, beside what it expects of the text itself (see lessons)."""
-    import torch
 
     from explorer.analysis import lessons
 
-    return lessons.drift(model(name), torch.tensor(source) if source else None, truth, given, most)
+    return lessons.drift(model(name), _tensor(source), truth, given, most)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
 def read_twice(name: str, source: Ids, question: "Question", masked: bool) -> "tuple[Tensor, Tensor]":
     """The losses of a decoder in one pass, as in training, and step by step, as in use; with its mask or without."""
-    import torch
 
     from explorer.analysis import lessons
     from explorer.trace import silent, unmasked
 
-    asked = (model(name), torch.tensor(source) if source else None, question, silent if masked else unmasked)
+    asked = (model(name), _tensor(source), question, silent if masked else unmasked)
     return lessons.all_at_once(*asked), lessons.step_by_step(*asked)
 
 
@@ -378,17 +381,16 @@ def saved(name: str, source: Ids, ids: Ids) -> "Saved":
 
     from explorer.analysis import cache
 
-    return cache.saved(model(name), torch.tensor(source) if source else None, torch.tensor(ids))
+    return cache.saved(model(name), _tensor(source), torch.tensor(ids))
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
 def beam(name: str, source: Ids, start: Ids, width: int, limit: int) -> "Beam":
     """The tree of a whole beam search (see analysis.generation.beam)."""
-    import torch
 
     from explorer.analysis import generation
 
-    *_, last = generation.beam(model(name), torch.tensor(source) if source else None, start, width, limit)
+    *_, last = generation.beam(model(name), _tensor(source), start, width, limit)
     return last
 
 
