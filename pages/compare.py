@@ -460,7 +460,7 @@ def predictions() -> None:
     aligned = sides.aligned(ends)
     here = sides.places(ends)
     shares = [probabilities(one) for one in both]
-    apart = compare.moved_rows(*shares, aligned)
+    apart = compare.total_variation_rows(*shares, aligned)
     if shown == "predictions":
         every_position(ends, aligned, shares, apart)
     most = max(range(len(apart)), key=apart.__getitem__)
@@ -485,7 +485,8 @@ def predictions() -> None:
                     st.markdown(words("compare.alike"))
                 else:
                     st.altair_chart(charts.differences(listed, words("compare.difference")), width="stretch")
-                    st.markdown(words("compare.moved", share=strong(percent(compare.moved(left, right)))))
+                    moved = float(compare.total_variation(left, right))
+                    st.markdown(words("compare.moved", share=strong(percent(moved))))
                 continue
             title(side)
             label = strong(both[side].tokens[ends[side]][here[side]].label)

@@ -5,6 +5,7 @@ import streamlit as st
 from explorer import changes, checkpoints, controls, panel, passes, reader
 from explorer.address import MOST_EDITS
 from explorer.analysis import rules, swaps
+from explorer.analysis.compare import total_variation
 from explorer.analysis.predictions import followed, loss, prediction
 from explorer.changes import Change
 from explorer.config import MASK
@@ -419,7 +420,7 @@ for rule, column in zip(rules.RULES, st.columns(4, gap="medium"), strict=True):
                     )
                 )
         if rule != "learned":
-            lines.append(words("install.moved", share=percent(float((probabilities - learned).abs().sum()) / 2)))
+            lines.append(words("install.moved", share=percent(float(total_variation(probabilities, learned)))))
         answers = followed(run)
         if answers:
             lines.append(words("install.loss", loss=f"{loss(answers):.2f}", n=len(answers)))

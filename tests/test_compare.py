@@ -49,10 +49,10 @@ def test_difference_takes_what_stands_for_each_other():
 
 def test_moved_is_the_share_that_lies_elsewhere():
     one, other = torch.tensor([0.5, 0.5, 0.0]), torch.tensor([0.25, 0.5, 0.25])
-    assert compare.moved(one, other) == 0.25
-    assert compare.moved(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])) == 1
+    assert compare.total_variation(one, other) == 0.25
+    assert compare.total_variation(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])) == 1
     rows = compare.align([1, 2], [1, 2])
-    both = compare.moved_rows(torch.stack([one, other]), torch.stack([other, other]), rows)
+    both = compare.total_variation_rows(torch.stack([one, other]), torch.stack([other, other]), rows)
     assert both == [0.25, 0]
     assert compare.candidates(one, other, 1) == [0, 1]
 
@@ -72,7 +72,7 @@ def test_furthest_is_the_head_that_differs_most(config):
     found = compare.furthest(one, other, f"{stack}.*.self_attention", columns, (2, 2))
     paths = [f"{stack}.layers.{layer}.self_attention.weights" for layer in range(config.layers)]
     shares = {
-        (layer, head): compare.moved(*(side[path].tensor[head, 2] for side in read))
+        (layer, head): compare.total_variation(*(side[path].tensor[head, 2] for side in read))
         for layer, path in enumerate(paths)
         for head in range(config.heads)
     }

@@ -71,7 +71,7 @@ def test_the_predictions_and_the_verdict_are_counted():
     view = app.session_state.view
     other = visit("attention", lang="en", arch="decoder", s=PAIR["s2"]).session_state.view
     left, right = (one.trace["probabilities"].tensor[-1] for one in (view, other))
-    share = compare.moved(left, right)
+    share = compare.total_variation(left, right)
     assert f"{share:.0%}".replace("%", " %") in texts(app) and share > 0.3
     bars = [json.loads(one.proto.json) for one in app.get("bidi_component") if '"bars"' in one.proto.json]
     assert len(bars) == 2

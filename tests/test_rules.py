@@ -7,10 +7,12 @@ import torch
 
 from explorer import checkpoints
 from explorer.analysis import attention, rules
+from explorer.analysis.edits import install
+from explorer.changes import Change
 from explorer.config import BOS, Config
 from explorer.tokens import Tokenizer
 from explorer.trace import trace
-from tests.small import KINDS, READERS, model, recorded, texts
+from tests.small import KINDS, READERS, model, recorded
 
 
 def small(architecture="decoder", norm="pre"):
@@ -75,20 +77,11 @@ def test_a_rule_installed_is_what_the_model_goes_on_with(kind):
     config = small(*kind)
     plain = recorded(config)
     for path in attention.attentions(plain):
-        ruled = recorded(config, edits={f"{path}.weights": [rules.edit(path, "distance", head=1)]})
+        stack, _, layer, sublayer = path.split(".")
+        ruled = recorded(config, edits=install([Change("distance", stack, int(layer), sublayer, head=1)], config))
         assert torch.equal(ruled[f"{path}.weights"].tensor[1], rules.weights(ruled, path, "distance"))
         assert torch.equal(ruled[f"{path}.weights"].tensor[0], plain[f"{path}.weights"].tensor[0])
         assert not torch.equal(ruled["logits"].tensor, plain["logits"].tensor)
-
-
-def test_effects_on_the_prediction():
-    config = small("encoder-decoder", "post")
-    made, (source, target) = model(config), texts(config)
-    paths = attention.attentions(trace(made, source, target))
-    found = rules.effects(made, source, target, paths)
-    assert [effect.rule for effect in found] == list(rules.RULES)
-    assert all(0 < effect.apart <= 1 for effect in found[:-1]) and found[-1].apart == 0
-    assert torch.equal(found[-1].probabilities, trace(made, source, target)["probabilities"].tensor[-1])
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -74,15 +74,14 @@ def chosen(value: Tensor, rows: Alignment, columns: Alignment | None, side: int)
     return found if columns is None else found[:, [pair[side] for pair in columns.pairs]]
 
 
-def moved(left: Tensor, right: Tensor) -> float:
-    """The share of a distribution that would have to move to make the other of it: half the sum of the differences."""
-    return float((left.double() - right.double()).abs().sum() / 2)
+def total_variation(left: Tensor, right: Tensor) -> Tensor:
+    """The share of a distribution that would have to move to make the other of it, for those along the last axis."""
+    return (left.double() - right.double()).abs().sum(-1) / 2
 
 
-def moved_rows(left: Tensor, right: Tensor, rows: Alignment) -> list[float]:
-    """`moved` for each aligned row of two matrices of probabilities."""
-    apart = chosen(left, rows, None, 0).double() - chosen(right, rows, None, 1).double()
-    return (apart.abs().sum(-1) / 2).tolist()
+def total_variation_rows(left: Tensor, right: Tensor, rows: Alignment) -> list[float]:
+    """`total_variation` for each aligned row of two matrices of probabilities."""
+    return total_variation(chosen(left, rows, None, 0), chosen(right, rows, None, 1)).tolist()
 
 
 def candidates(left: Tensor, right: Tensor, count: int = 6) -> list[int]:

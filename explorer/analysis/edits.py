@@ -88,7 +88,9 @@ def _edit(change: Change, path: str) -> tuple[str, Edit]:
     if action in ("relu", "gelu"):
         bend = {"relu": functional.relu, "gelu": functional.gelu}[action]
         return f"{path}.activated", lambda value, so_far: bend(so_far[f"{path}.hidden"].tensor)
-    return f"{path}.weights", rules.edit(path, action, head)
+    return f"{path}.weights", _replacing(
+        head, lambda so_far: rules.weights(so_far, path, action).expand_as(so_far[f"{path}.scores"].tensor)
+    )
 
 
 def _changing(change: Change, part: Callable[[Tensor], Tensor]) -> Edit:

@@ -6,11 +6,10 @@ embeddings   like words count more: the softmax of the products of their embeddi
              their positions, divided by the root of their width: attention without queries and keys of its own
 learned      what the model does
 
-The first three can be installed in a running model in place of the learned weights (`edit`).
+The first three can take the place of the learned weights in a running model (see edits.py).
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -19,14 +18,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from explorer import glossary
-from explorer.analysis.stream import position
-from explorer.trace import Edit, Trace, trace
-from explorer.transformer import Transformer
+from explorer.analysis.compare import total_variation
+from explorer.trace import Trace
 
 Rule = Literal["alike", "distance", "embeddings", "learned"]
 
 RULES: tuple[Rule, ...] = get_args(Rule)
-INSTALLED = RULES[:-1]  # the rules that can take the place of the learned weights
 LOOK_ALIKE = 0.4  # two tokens look alike from this cosine of their embeddings on
 
 
@@ -64,18 +61,6 @@ def weights(trace: Trace, path: str, rule: Rule) -> Tensor:
     if rule == "learned":
         return trace[f"{path}.weights"].tensor
     return found.masked_fill(~trace[f"{path}.allowed"].tensor, -math.inf).softmax(-1)
-
-
-def edit(path: str, rule: Rule, head: int | None = None) -> Edit:
-    """An edit of `<path>.weights` that puts a rule in the place of one head's learned weights, or of every head's."""
-
-    def install(value: Tensor, so_far: Trace) -> Tensor:
-        ruled = weights(so_far, path, rule)
-        changed = value.clone()
-        changed[slice(None) if head is None else head] = ruled
-        return changed
-
-    return install
 
 
 def embeddings(trace: Trace, path: str) -> tuple[Tensor, Tensor]:
@@ -146,7 +131,7 @@ def swapped(before: Trace, after: Trace, path: str) -> list[Swap]:
     stack = path.split(".")[0]
     kept = before[f"{stack}.embedding.ids"].tensor == after[f"{stack}.embedding.ids"].tensor
     for first, second in zip(ladder(before, path), ladder(after, path), strict=True):
-        moved = (first.weights - second.weights).abs().sum(-1) / 2
+        moved = total_variation(first.weights, second.weights)
         others = float(moved[:, kept].mean()) if kept.any() else 0.0
         found.append(Swap(first.rule, moved, others, torch.equal(first.weights, second.weights)))
     return found
@@ -162,30 +147,3 @@ def as_long(before: Trace, after: Trace, path: str) -> None:
             f"The sentences have {lengths[0]} and {lengths[1]} tokens here, and their sources "
             f"{shapes[0][-1]} and {shapes[1][-1]}; swap a word for one with as many pieces."
         )
-
-
-@dataclass(frozen=True)
-class Effect:
-    """What a rule installed in place of the learned weights does to the prediction at one position.
-
-    `probabilities`, [vocabulary]; `apart`, the share of probability that went to other tokens (0 for `learned`).
-    """
-
-    rule: Rule
-    probabilities: Tensor
-    apart: float
-
-
-def effects(
-    model: Transformer, source: Tensor | None, target: Tensor | None, paths: Sequence[str], place: int = -1
-) -> list[Effect]:
-    """Each rule installed in the attentions at `paths`, and the learned weights left as they are, last."""
-    plain = trace(model, source, target)
-    place = position(plain, place)
-    learned = plain["probabilities"].tensor[place]
-    found = []
-    for rule in INSTALLED:
-        ruled = trace(model, source, target, {f"{path}.weights": [edit(path, rule)] for path in paths})
-        probabilities = ruled["probabilities"].tensor[place]
-        found.append(Effect(rule, probabilities, float((probabilities - learned).abs().sum() / 2)))
-    return [*found, Effect("learned", learned, 0.0)]

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from explorer import glossary
 from explorer.analysis import rules
+from explorer.analysis.compare import total_variation
 from explorer.analysis.rules import RULES, Rule, Swap
 from explorer.tokens import Token
 from explorer.trace import Trace
@@ -134,7 +135,7 @@ def swapped(before: Trace, after: Trace, path: str, words: Words, swapped_words:
     found = []
     for rule in RULES:
         first, second = by_words(before, path, rule, *words), by_words(after, path, rule, *swapped_words)
-        moved = (first - second).abs().sum(-1) / 2
+        moved = total_variation(first, second)
         others = float(moved[:, kept].mean()) if kept.any() else 0.0
         found.append(Swap(rule, moved, others, torch.equal(first, second)))
     return found
@@ -147,11 +148,10 @@ def between_kept(before: Trace, after: Trace, path: str) -> dict[Rule, float] | 
     """
     rules.as_long(before, after, path)
     allowed_pairs = before[f"{path}.allowed"].tensor
-    stack = path.split(".")[0]
-    asked = f"{stack}.embedding.ids"
+    asking = asked = f"{path.split('.')[0]}.embedding.ids"
     if not path.endswith("self_attention"):
         asked = glossary.inputs(f"{path}.allowed", before)["ids"]
-    query, key = (before[ids].tensor == after[ids].tensor for ids in (f"{stack}.embedding.ids", asked))
+    query, key = (before[ids].tensor == after[ids].tensor for ids in (asking, asked))
     kept = query.unsqueeze(-1) & key & allowed_pairs
     if not kept.any():
         return None
