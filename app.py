@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer import controls, reader
+from explorer import controls, reader, take_away
 from explorer.view import Nothing
 
 st.set_page_config(
@@ -16,6 +16,7 @@ st.set_page_config(
 st.html(Path(__file__).parent / "explorer" / "frame.css")
 
 words = reader.begin()
+take_away.begin()
 st.session_state.framed = True
 page = st.navigation(controls.page_list(words), position="top")
 name = page.url_path or controls.PAGES[0][0]
@@ -42,8 +43,9 @@ with notices:
     controls.notices(words)
 if say_edits:
     say_edits()
-with check.container(width="content"):
+with check.container(width="content", horizontal=True, gap="medium", key="checked"):
     controls.badge(words)
+    take_away.offer(name, words)
 with st.sidebar:
     controls.share(name, words)
 st.session_state.framed = False

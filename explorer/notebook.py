@@ -155,9 +155,17 @@ def read(
         second = trace(made, **{**ids, **_ids({first: _tokens(other, first, beginning=True)})})
     asked = changes.read(edits)
     recorded = trace(made, **ids, edits=editing.install(asked, config, second))
-    about = {"model": model, "text": text, "target": target, "changes": edits, "second text": other}
-    about |= {f"tokens of the {stack}": " ".join(token.label for token in read) for stack, read in tokens.items()}
-    return Recording(model, made, recorded, tokens, {name: said for name, said in about.items() if said})
+    said = about(model, text, target, edits, other, tokens)
+    return Recording(model, made, recorded, tokens, said)
+
+
+def about(
+    model: str, text: str, target: str, edits: str, other: str, tokens: Mapping[str, tuple[Token, ...]]
+) -> dict[str, str]:
+    """Where the values of a pass come from, in words; what is empty is left out."""
+    said = {"model": model, "text": text, "target": target, "changes": edits, "second text": other}
+    said |= {f"tokens of the {stack}": " ".join(token.label for token in read) for stack, read in tokens.items()}
+    return {name: words for name, words in said.items() if words}
 
 
 def lines(
@@ -171,14 +179,18 @@ def lines(
     beginning: bool = False,
     index: tuple[int, ...] | None = None,
 ) -> str:
-    """The lines of Python that make a value anew, in a notebook; with `index` the number there as well."""
+    """The lines of Python that make a value anew, in a notebook, or one number of it, at `index`.
+
+    Without a path, the whole pass.
+    """
     asked = [repr(text), repr(model)]
     asked += [f"{name}={said!r}" for name, said in (("target", target), ("edits", edits), ("other", other)) if said]
     asked += ["beginning=True"] if beginning else []
     call = f"seen = explorer.read({', '.join(asked)})"
-    if len(call) > 100:
+    if len(call) > 64:
         call = "seen = explorer.read(\n    " + ",\n    ".join(asked) + ",\n)"
-    value = f"seen[{path!r}].tensor" + (f"[{', '.join(map(str, index))}]" if index else "")
+    at = f"[{', '.join(map(str, index))}]" if index else ""
+    value = f"seen[{path!r}].tensor{at}" if path else "dict(seen)"
     return f"import explorer\n\n{call}\n{value}"
 
 

@@ -47,7 +47,10 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"config", "changes", "checkpoints", "words", "address", "passes", "reader", "view", "views"},
         {"streamlit"},
     ),
-    "take_away": ({"reader", "view", "notebook", "export", "words", "views.components"}, {"streamlit"}),
+    "take_away": (
+        {"config", "reader", "view", "panel", "notebook", "export", "words", "views.components"},
+        {"streamlit"},
+    ),
     "panel": ({"reader", "view", "analysis", "views.components"}, {"streamlit"}),
 }
 FRAME = {"streamlit"}  # what app.py and the pages may import besides `explorer`

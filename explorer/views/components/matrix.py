@@ -376,6 +376,8 @@ def matrix(
     this shape, it is `chosen`. `on_choose` is called before the run that a choice causes.
     Raises ValueError as `payload` does.
     """
+    if path:
+        st.session_state.setdefault("pictured", {})[path] = value.tensor  # what is on the screen, to be taken away
     shape = shape_of(value)
     state = st.session_state.get(key)
     made = valid(state.get("cell"), shape) if isinstance(state, Mapping) else None

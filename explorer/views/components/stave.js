@@ -176,7 +176,7 @@ class Stave {
     this.style = document.createElement("style");
     this.root = document.createElement("div");
     this.root.className = "stave";
-    this.root.innerHTML = `<div class="bar"><div class="walk" role="group"></div><div class="say"><div class="words"></div></div></div>
+    this.root.innerHTML = `<div class="bar" data-control><div class="walk" role="group"></div><div class="say"><div class="words"></div></div></div>
       <div class="stage" tabindex="0" role="img"><svg class="under"></svg><canvas></canvas><svg class="over"></svg></div>
       <div class="below"></div><div class="tip"></div><div class="live" aria-live="polite"></div>`;
     parent.append(this.style, this.root);
