@@ -58,6 +58,11 @@ NAMES = (  # the rest are page options
 )  # fmt: skip
 
 
+def whole_number(text: str) -> int | None:
+    """The number that a part of an address says; None where it says none, or one that is beyond everything here."""
+    return int(text) if text.isdecimal() and len(text) < 10 else None
+
+
 def fingerprint(text: str) -> str:
     """Eight letters by which a text can be told from another."""
     return f"{crc32(text.encode(errors='surrogatepass')):08x}"
@@ -98,7 +103,7 @@ def read(
     text = address.get("s", otherwise.text)
     focus = otherwise.focus
     if "at" in address:
-        focus = int(address["at"]) if address["at"].isdecimal() and len(address["at"]) < 10 else None
+        focus = whole_number(address["at"])
         if focus is None:
             notices.append(Notice("at", address["at"], "–"))
     return (

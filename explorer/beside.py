@@ -47,10 +47,8 @@ def other(view: View, what: str, code: str = "") -> View:
         return replace(view, run=view.plain)
     if what in ("layer", "head"):
         return replace(view, **{what: int(code)})
-    asked = {"arch": chosen.architecture, "norm": chosen.norm, "heads": str(chosen.heads)}
-    asked[what] = code if what != "norm" else {"pre": "post", "post": "pre"}[chosen.norm]
-    found, _ = address.read(asked, reader.models(), [chosen.language], chosen)
-    return of(replace(found, focus=None))
+    asked = code if what != "norm" else {"pre": "post", "post": "pre"}[chosen.norm]
+    return of(replace(reader.nearest(chosen, **{what: asked}), focus=None))
 
 
 @dataclass(frozen=True)
@@ -85,10 +83,11 @@ class Sides:
         right is followed where its prediction is of interest.
         """
         place, aligned = self.left.place_in(stacks[0]), self.aligned(stacks)
-        stack, _, alone = reader.option("beside").partition(".")
-        known = stack == stacks[1] and alone.isdecimal() and len(alone) < 10 and int(alone) < aligned.right
-        if known and aligned.left_of(int(alone)) is None:
-            return place, int(alone)
+        stack, _, given = reader.option("beside").partition(".")
+        alone = address.whole_number(given)
+        known = stack == stacks[1] and alone is not None and alone < aligned.right
+        if known and aligned.left_of(alone) is None:
+            return place, alone
         found = aligned.right_of(place)
         if found is None:
             found = self.right.focus if stacks[1] == self.right.stack else min(1, aligned.right - 1)

@@ -3,12 +3,12 @@
 import math
 from dataclasses import dataclass, replace
 
-from explorer import address, passes, reader
+from explorer import passes, reader
 from explorer.address import Choices, fingerprint
 from explorer.analysis import lessons
 from explorer.config import longest_translation
 from explorer.passes import Ids, Pass
-from explorer.view import View, reading
+from explorer.view import View, blank, reading
 
 TRUTHS = {  # the right translations of sentences that the page offers
     "The doctor is in the kitchen.": "의사는 부엌에 있어요.",
@@ -84,15 +84,14 @@ def of(view: View, kind: str, draw: int) -> Lesson:
 
 def nearest(chosen: Choices, kind: str) -> str:
     """The model of an architecture whose norm order and heads are nearest to those at hand."""
-    asked = {"arch": kind, "norm": chosen.norm, "heads": str(chosen.heads)}
-    return address.read(asked, reader.models(), [chosen.language], chosen)[0].model
+    return reader.nearest(chosen, arch=kind).model
 
 
 def truth(chosen: Choices) -> str:
     """The right translation, as far as one is known: the reader's, or that of a ready sentence; else nothing."""
-    typed = chosen.target if chosen.target.strip() else ""
-    if typed and (chosen.architecture == "encoder-decoder" or chosen.written_for == fingerprint(chosen.text)):
-        return typed
+    meant = chosen.architecture == "encoder-decoder" or chosen.written_for == fingerprint(chosen.text)
+    if meant and not blank(chosen.target):
+        return chosen.target
     return TRUTHS.get(chosen.text, "")
 
 
@@ -102,7 +101,7 @@ def pair(lesson: Lesson, chosen: Choices, draw: int) -> tuple[tuple[Ids, ...], t
     The other is the reader's second sentence, or one whose right translation is known.
     """
     ready = next(text for text in SECOND if text != chosen.text)
-    text = chosen.other if chosen.other.strip() else ready
+    text = ready if blank(chosen.other) else chosen.other
     if lesson.kind == "decoder":
         return (), (lesson.question, lessons.next_token(reading(text, "decoder").ids))
     if lesson.kind == "encoder":

@@ -131,11 +131,16 @@ def switch(architecture: str | None = None, norm: str | None = None) -> None:
 
 def nearest_model() -> None:
     """After another model was chosen: the nearest heads and norm that it has, and its nearest layer and head."""
-    chosen, known = choices(), models()
-    asked = {"arch": chosen.architecture, "norm": chosen.norm, "heads": str(chosen.heads)}
-    asked |= {"layer": str(chosen.layer), "head": str(chosen.head)}
-    found, _ = address.read(asked, known, list(LANGUAGES), chosen)
+    found = nearest(choices())
     choose(norm=found.norm, heads=found.heads, layer=found.layer, head=found.head)
+
+
+def nearest(chosen: Choices, **asked: str) -> Choices:
+    """The choices with what is asked of another model (arch, norm, heads, as an address says them), or the nearest of
+    it that there is; and with the nearest layer and head of that model."""
+    found, _ = address.read(asked, models(), list(LANGUAGES), chosen)
+    model = {name: getattr(found, name) for name in ("architecture", "norm", "heads", "layer", "head")}
+    return replace(chosen, **model)
 
 
 def option(name: str, usual: str = "", offered: Sequence[str] | None = None) -> str:
@@ -165,8 +170,9 @@ def set_option(name: str, value: str) -> None:
 def whole(name: str, usual: int, below: int) -> int:
     """A page's option as a whole number below a limit; the usual one where it is none."""
     given = option(name)
-    if given.isdecimal() and len(given) < 10 and int(given) < below:
-        return int(given)
+    found = address.whole_number(given)
+    if found is not None and found < below:
+        return found
     if given:
         gave_way(name, given, str(usual))
     return usual
@@ -175,11 +181,9 @@ def whole(name: str, usual: int, below: int) -> int:
 def cell(shape: Sequence[int], name: str = "c") -> tuple[int, ...] | None:
     """The cell that the reader chose (an option), where a value of this shape has it."""
     given = option(name)
-    asked = given.split(",")
-    if len(asked) == len(shape) and all(at.isdecimal() and len(at) < 10 for at in asked):
-        index = tuple(map(int, asked))
-        if all(at < size for at, size in zip(index, shape, strict=True)):
-            return index
+    index = tuple(map(address.whole_number, given.split(",")))
+    if len(index) == len(shape) and all(at is not None and at < size for at, size in zip(index, shape, strict=True)):
+        return index
     if given:
         gave_way(name, given)
     return None

@@ -187,7 +187,7 @@ def _view(chosen: Choices, words: Words) -> View:
     known = reader.models()
     if not known:
         raise checkpoints.CheckpointError("There is no trained model. Train one with `python -m explorer.training`.")
-    if _blank(chosen.text):
+    if blank(chosen.text):
         raise Nothing(lambda words: st.info(words("nothing")))
     config = known[chosen.model]
     read = {
@@ -223,7 +223,7 @@ def _second(chosen: Choices, config: Config, target: Ids) -> tuple[Ids, Ids]:
 
     In an encoder-decoder the second sentence is another source, and the decoder reads the same target.
     """
-    if _blank(chosen.other):
+    if blank(chosen.other):
         return passes.NO_OTHER
     ids = reading(chosen.other, config.stacks[0]).ids
     return ((), ids) if config.architecture == "decoder" else (ids, target if len(config.stacks) > 1 else ())
@@ -238,10 +238,10 @@ def _say_translation(own: "Generated", words: Words) -> None:
 
 def translates_itself(chosen: Choices) -> bool:
     """Whether the decoder reads the model's own translation."""
-    return chosen.architecture == "encoder-decoder" and _blank(chosen.target)
+    return chosen.architecture == "encoder-decoder" and blank(chosen.target)
 
 
-def _blank(text: str) -> bool:
+def blank(text: str) -> bool:
     """Whether nothing of a text can be seen."""
     return not any(character.isprintable() and not character.isspace() for character in text)
 

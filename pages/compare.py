@@ -9,7 +9,7 @@ from explorer.analysis.minimal_pairs import PAIRS
 from explorer.analysis.stream import stages
 from explorer.config import MASK
 from explorer.trace import Value
-from explorer.view import Nothing, current
+from explorer.view import Nothing, blank, current
 from explorer.views import compare as charts
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import Bar, bars, strip
@@ -142,7 +142,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", ke
 
 reason = None
 try:
-    if what == "text" and not view.choices.other.strip():
+    if what == "text" and blank(view.choices.other):
         raise Nothing(lambda words: st.info(words("compare.write")))
     other = beside.other(view, what, code)
 except Nothing as nothing:

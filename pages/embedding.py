@@ -3,6 +3,7 @@
 import streamlit as st
 
 from explorer import controls, glossary, passes, reader
+from explorer.address import whole_number
 from explorer.analysis import embedding, limits, memory
 from explorer.changes import Change
 from explorer.config import MAX_TOKENS
@@ -56,10 +57,10 @@ st.markdown(prose["ids"])
 
 STEPS = ("tokens", "scaled", "positions", "output")
 paths = {name: f"{stack}.embedding.{name}" for name in STEPS}
-cell = reader.option("cell").split(",")  # the step that was clicked, and the dimension
-step, dimension = "", 0
-if len(cell) == 2 and cell[0] in STEPS and cell[1].isdecimal() and len(cell[1]) < 6 and int(cell[1]) < config.d_model:
-    step, dimension = cell[0], int(cell[1])
+step, _, asked = reader.option("cell").partition(",")  # the step that was clicked, and the dimension
+dimension = whole_number(asked)
+if step not in STEPS or dimension is None or dimension >= config.d_model:
+    step, dimension = "", 0
 
 
 def clicked(name: str, key: str) -> None:
@@ -156,8 +157,7 @@ with flat:
     names = {
         str(i): words("embedding.entrance") if not i else words("embedding.after", n=i - 1) for i in range(len(ends))
     }
-    asked = reader.option("stage")
-    if asked.isdecimal() and len(asked) < 6 and int(asked) >= len(ends):
+    if (whole_number(reader.option("stage")) or 0) >= len(ends):
         reader.set_option("stage", str(len(ends) - 1))  # the last layer of a model with more
     stage = int(controls.pick_option("stage", list(names), names.get, str(len(ends) - 1)))
     same = [i for i, other in enumerate(tokens) if other.id == tokens[place].id and i != place]

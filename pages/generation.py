@@ -3,7 +3,7 @@
 import streamlit as st
 
 from explorer import controls, passes, reader
-from explorer.address import fingerprint
+from explorer.address import fingerprint, whole_number
 from explorer.analysis.generation import Settings, Step, mean_log_probability
 from explorer.analysis.predictions import prediction
 from explorer.analysis.repeated import repeated
@@ -90,14 +90,14 @@ def settings() -> Settings:
 def asked_for() -> int:
     """How many tokens are to be written; none where another text has been typed since."""
     mark, _, number = reader.option("wrote").partition("-")
-    return min(int(number), MAX_TOKENS) if mark == beginning and number.isdecimal() and len(number) < 6 else 0
+    return min(whole_number(number) or 0, MAX_TOKENS) if mark == beginning else 0
 
 
 def by_hand() -> dict[int, int]:
     """The tokens that the reader chose in the place of the drawn ones, by position."""
-    pairs = [pair.split(".") for pair in reader.option("hand").split(",")]
-    numbers = [pair for pair in pairs if len(pair) == 2 and all(one.isdecimal() and len(one) < 6 for one in pair)]
-    return {int(at): int(id) for at, id in numbers if int(id) < view.config.vocabulary}
+    pairs = [[whole_number(one) for one in pair.split(".")] for pair in reader.option("hand").split(",")]
+    numbers = [pair for pair in pairs if len(pair) == 2 and None not in pair]
+    return {at: id for at, id in numbers if id < view.config.vocabulary}
 
 
 def write_until(number: int) -> None:
@@ -274,8 +274,8 @@ def step_by_step() -> tuple[int, ...]:
     buttons(steps)
     st.markdown(status(steps))
     told, looked = st.columns([6, 5], gap="large")
-    asked = reader.option("seen")
-    place = min(int(asked), len(steps) - 1) if asked.isdecimal() and len(asked) < 6 else len(steps) - 1
+    asked = whole_number(reader.option("seen"))
+    place = len(steps) - 1 if asked is None else min(asked, len(steps) - 1)
     body = ids[:-1] if ids[-1] == EOS else ids
     tokens = [*passes.tokenizer().tokens(body), *(view.token(id) for id in ids[len(body) :])]
 

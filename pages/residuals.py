@@ -3,6 +3,7 @@
 import streamlit as st
 
 from explorer import controls, glossary, passes, reader
+from explorer.address import whole_number
 from explorer.analysis import norms
 from explorer.analysis.stream import read_by, sublayers
 from explorer.changes import Change
@@ -100,12 +101,13 @@ def short(path: str) -> str:
 
 
 by_name = {short(path): path for path in lines[config.norm]}
-name, _, at = reader.option("line", "variance").partition(",")
+name, _, asked = reader.option("line", "variance").partition(",")
+at = whole_number(asked)
 chosen = figures["variance"], (place, 0)
 if name in figures:
     chosen = figures[name], (place, 0)
-elif name in by_name and at.isdecimal() and len(at) < 6 and int(at) < config.d_model:
-    chosen = by_name[name], (place, int(at))
+elif name in by_name and at is not None and at < config.d_model:
+    chosen = by_name[name], (place, at)
 
 
 def open_cell(path: str, index: tuple[int, ...]) -> None:

@@ -66,6 +66,12 @@ def test_the_pictures_are_the_traces_on_one_scale_and_their_difference():
     assert all(f"**{figure}**" in texts(app) for figure in figures)
 
 
+def test_a_text_that_was_cut_is_cut_on_both_sides():
+    app = visit("compare", lang="en", arch="decoder", s="the cat " * 150, cut="1", vs="norm", show="predictions")
+    assert not app.warning, "the other side reads the first tokens as well"
+    assert Words("en")("compare.difference") in texts(app)
+
+
 def test_the_predictions_and_the_verdict_are_counted():
     app = visit("compare", lang="en", arch="decoder", **PAIR)
     view = app.session_state.view
