@@ -23,7 +23,9 @@ TIMES = int(os.environ.get("EXPLORER_FUZZ", 1))
 PAGES = [name for name, _ in controls.PAGES]
 ROOT = Path(__file__).parents[1]
 CODE = "".join(path.read_text() for path in [*ROOT.glob("pages/*.py"), *ROOT.glob("explorer/*.py")])
-OPTIONS = sorted({*re.findall(r"""\b(?:option|whole|figure|dial)\(\s*"(\w+)\"""", CODE), "c", "pair", "pc", "to_text"})
+OPTIONS = sorted(
+    {*re.findall(r"""\b(?:(?:pick_)?option|whole|figure|dial)\(\s*"(\w+)\"""", CODE), "c", "pair", "pc", "to_text"}
+)
 KNOWN = [  # values that some option has, so that strange ones stand beside right ones
     "encoder", "decoder", "1", "0", "2", "1,2", "1,2,3", "0,0,0,0", "logits", "decoder.layers.0.self_attention.scores",
     "encoder.layers.1.feed_forward.hidden", "decoder.layers.2.cross_attention.weights", "text", "head", "mean", "3.290",
@@ -31,9 +33,9 @@ KNOWN = [  # values that some option has, so that strange ones stand beside righ
     "encoder-post-4", "decoder-pre-4", "changed", "output", "self", "cross", "norm", "0.7", "inf", "nan", "-1", "1e999",
 ]  # fmt: skip
 PIECES = [
-    "the", " the", "The cat", " [MASK]", "[BOS]", "한국어", "뷁", "🤗", "👨‍👩‍👧", "e\u0301", "\u202e", "\u2028", "\u200b",
+    "the", " the", "The cat", " [MASK]", "[BOS]", "한국어", "뷁", "🤗", "👨‍👩‍👧", "e\u0301", "\u202e", "\u2028",
     " " * 3, "*b*", "**", "`", "$x$", "$$", ":red[r]", ":smile:", "[l](http://e.org)", "![i](http://e.org/i.png)", "\n",
-    "- ", "1. ", "# h", "<b>", "<script>", "</style>", "&lt;", "\\", '"', "'", "{x}", "%s", "->", "\x00", "\ufffd", "|",
+    "- ", "1. ", "# h", "<b>", "<script>", "</style>", "&lt;", "\\", '"', "'", "{x}", "%s", "->", "\x00", "\u200b", "|",
 ]  # fmt: skip
 
 sentences = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=12).map("".join)
