@@ -38,7 +38,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const at = buttons.indexOf(event.target) + step;
     buttons[Math.max(0, Math.min(buttons.length - 1, at))]?.focus();
   };
-  draw();
+  refocused(list, draw);
   const chosen = list.querySelector("[aria-current]");
   if (chosen && searched.get(list) !== data.chosen) {
     searched.set(list, data.chosen);

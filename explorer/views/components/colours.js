@@ -37,6 +37,12 @@ function diverging(ground, set, z) {
   return mix(ground, ramp(z < 0 ? set.below : set.above, share), Math.min(1, share * 4));
 }
 
+/** Black or white, whichever can be read better on a colour: the contrast (WCAG 2) is at least 4.5. */
+function inkOn(colour) {
+  const [r, g, b] = colour.map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#FFFFFF";
+}
+
 /** A number of -1 to 1 in a colour of its own, that of queries, keys or values. */
 const tinted = (ground, set, own, z) => (z < 0 ? mix(ground, hex(set.negative), (-z) ** 0.9 * 0.8) : mix(ground, own, z ** 0.8));
 

@@ -25,3 +25,11 @@ const finely = (owner, draw) => (scale) => {
   draw();
   return () => { owner.fine = 0; draw(); };
 };
+
+/** Draw anew, and leave the focus where it was: whoever walks by keys would else begin again at the top of the page. */
+function refocused(root, draw) {
+  const takers = () => [...root.querySelectorAll("button, [tabindex]")];
+  const at = takers().indexOf(root.getRootNode().activeElement);
+  draw();
+  if (at >= 0) takers()[Math.min(at, takers().length - 1)]?.focus({ preventScroll: true });
+}

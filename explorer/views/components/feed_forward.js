@@ -49,6 +49,7 @@ function plot(data, words, tip, pick) {
   drawn(svg, "path", { d: `M${points.map((h) => `${x(h).toFixed(1)} ${y(gate(h)).toFixed(1)}`).join("L")}`, class: "curve" });
   const listed = new Map(data.rows.map((row, place) => [row.n, place]));
   const order = data.hidden.map((_, n) => n).sort((a, b) => (listed.get(b) ?? 1e3) - (listed.get(a) ?? 1e3));
+  const dots = new Map();
   let chosen = null, labels = [];
   for (const n of order) {
     const kind = n === data.chosen ? "chosen" : listed.has(n) ? "listed" : "";
@@ -57,9 +58,29 @@ function plot(data, words, tip, pick) {
     dot.onpointermove = (event) => tip(event, `#${n}  h = ${fixed(data.hidden[n], 3)}`, `g = ${fixed(data.activated[n], 3)}`);
     dot.onpointerleave = () => tip(null);
     dot.onclick = () => pick(n);
+    dots.set(n, dot);
     if (kind) labels.push([n, at]);
     if (n === data.chosen) chosen = dot;
   }
+  // By keys from neuron to neuron in the order of h, as they stand from left to right.
+  const walk = [...dots.keys()].sort((a, b) => data.hidden[a] - data.hidden[b]);
+  let place = Math.max(0, walk.indexOf(data.chosen));
+  svg.setAttribute("tabindex", "0");
+  svg.onblur = () => { tip(null); dots.get(walk[place]).classList.remove("walked"); };
+  svg.onkeydown = (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageDown: -20, PageUp: 20, Home: -walk.length, End: walk.length }[event.key];
+    if (event.key === "Enter") pick(walk[place]);
+    else if (event.key === "Escape") tip(null);
+    else if (step) {
+      dots.get(walk[place]).classList.remove("walked");
+      place = clamp(place + step, 0, walk.length - 1);
+      const n = walk[place], dot = dots.get(n), box = dot.getBoundingClientRect();
+      dot.classList.add("walked");
+      dot.onpointermove({ clientX: box.right, clientY: box.top });
+      svg.setAttribute("aria-label", `#${n}: h ${fixed(data.hidden[n], 3)}, g ${fixed(data.activated[n], 3)}`);
+    } else return;
+    event.preventDefault();
+  };
   let last = -99;
   for (const [n, at] of labels.sort((a, b) => (b[0] === data.chosen) - (a[0] === data.chosen) || a[1][1] - b[1][1])) {
     if (at[0] < 48 || (Math.abs(at[1] - last) < 13 && n !== data.chosen) || data.activated[n] < 0.05 * tall) continue;
@@ -232,6 +253,8 @@ function neuron(data, root, send) {
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector("#root");
-  root.replaceChildren();
-  (data.kind === "layer" ? layer : neuron)(data, root, setTriggerValue);
+  refocused(root, () => {
+    root.replaceChildren();
+    (data.kind === "layer" ? layer : neuron)(data, root, setTriggerValue);
+  });
 }

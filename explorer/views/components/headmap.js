@@ -31,5 +31,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
     });
     maps.append(grid);
   }
-  root.replaceChildren(maps);
+  refocused(root, () => root.replaceChildren(maps));
 }

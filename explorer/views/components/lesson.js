@@ -88,7 +88,9 @@ function batch(data, root) {
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector("#root");
-  root.replaceChildren();
   markDark(root);
-  KINDS[data.kind](data, root, setTriggerValue);
+  refocused(root, () => {
+    root.replaceChildren();
+    KINDS[data.kind](data, root, setTriggerValue);
+  });
 }

@@ -173,6 +173,8 @@ function each(data, root, send) {
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector("#root");
-  root.replaceChildren();
-  KINDS[data.kind](data, root, setTriggerValue, theme(root), tooltip(root));
+  refocused(root, () => {
+    root.replaceChildren();
+    KINDS[data.kind](data, root, setTriggerValue, theme(root), tooltip(root));
+  });
 }

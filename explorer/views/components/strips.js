@@ -33,7 +33,8 @@ function theme(root) {
   return { colour, css: (z) => `rgb(${colour(z)})` };
 }
 
-/** A vector as one row of cells. `at` is called with a cell's place where one is pointed at, `on` where one is clicked. */
+/** A vector as one row of cells. `at` is called with a cell's place where one is pointed at, `on` where one is clicked.
+ *  Where it can be clicked, the arrow keys walk it and Enter clicks. */
 function strip(numbers, limit, colours, label, at, on) {
   const canvas = element("canvas", on ? "cells clickable" : "cells");
   canvas.width = numbers.length;
@@ -49,7 +50,25 @@ function strip(numbers, limit, colours, label, at, on) {
   };
   canvas.onpointermove = (event) => at(event, place(event));
   canvas.onpointerleave = () => at(null);
-  if (on) canvas.onclick = (event) => { event.stopPropagation(); on(place(event)); };
+  if (on) {
+    let walked = 0;
+    canvas.tabIndex = 0;
+    canvas.onclick = (event) => { event.stopPropagation(); on(place(event)); };
+    canvas.onfocus = () => { walked = Math.min(walked, numbers.length - 1); };
+    canvas.onblur = () => at(null);
+    canvas.onkeydown = (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1, Home: -numbers.length, End: numbers.length }[event.key];
+      if (event.key === "Enter") on(walked);
+      else if (event.key === "Escape") at(null);
+      else if (step) {
+        walked = clamp(walked + step, 0, numbers.length - 1);
+        const box = canvas.getBoundingClientRect();
+        at({ clientX: box.left + ((walked + 0.5) * box.width) / numbers.length, clientY: box.bottom - 8 }, walked);
+        canvas.setAttribute("aria-label", `${label} ${walked}: ${fixed(numbers[walked], 3)}`);
+      } else return;
+      event.preventDefault();
+    };
+  }
   return canvas;
 }
 

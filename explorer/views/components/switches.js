@@ -11,7 +11,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
   // By the root, so that small effects still show beside a large one.
   const shade = (effect) => diverging(ground, set, Math.sign(effect) * Math.sqrt(Math.min(1, Math.abs(effect) / (data.limit || 1))));
   const css = (colour) => `rgb(${colour.map(Math.round)})`;
-  const dark = (colour) => 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 128;
   const sentence = (one) => [one.said, one.off ? data.words.off : one.changed ? data.words.changed : "",
     one.number ? fill(data.words.effect, { n: one.number }) : ""].filter(Boolean).join(" · ");
 
@@ -34,7 +33,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (one.effect !== null) {
       const colour = shade(one.effect);
       made.style.background = css(colour);
-      made.style.color = dark(colour) ? "#FFFFFF" : "#14161C";
+      made.style.color = inkOn(colour);
     }
     return made;
   }
@@ -154,7 +153,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
           const share = found[0] / (data.limit || 1), least = set.weight[0].map((part, at) => (share ? part : ground[at]));
           const colour = data.share ? (share ? ramp(set.weight, clamp(share, 0, 1)) : least) : shade(found[0]);
           cell.style.background = css(colour);
-          cell.style.color = dark(colour) ? "#FFFFFF" : "#14161C";
+          cell.style.color = inkOn(colour);
           if (wide) cell.textContent = found[1];
         } else cell.classList.add("untried");
         table.append(cell);
@@ -165,5 +164,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
     return [frame];
   }
 
-  root.replaceChildren(...{ model, neurons, outcomes, stages }[data.kind]());
+  refocused(root, () => root.replaceChildren(...{ model, neurons, outcomes, stages }[data.kind]()));
 }

@@ -38,7 +38,7 @@ function strip(data, root, pick) {
       if (!step) return;
       event.preventDefault();
       buttons[at].tabIndex = -1;
-      at = Math.max(0, Math.min(buttons.length - 1, at + step));
+      at = Math.max(0, Math.min(buttons.length - 1, buttons.indexOf(event.target) + step));
       buttons[at].tabIndex = 0;
       buttons[at].focus();
     };
@@ -67,5 +67,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector("#root");
   markDark(root);
   if (data.bars) bars(data, root);
-  else strip(data, root, (position) => setTriggerValue("pick", position));
+  else refocused(root, () => strip(data, root, (position) => setTriggerValue("pick", position)));
 }

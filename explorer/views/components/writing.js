@@ -94,5 +94,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector("#root");
   markDark(root);
   if (data.kind === "tree") tree(data, root);
-  else candidates(data, root, (id) => setTriggerValue("pick", id));
+  else refocused(root, () => candidates(data, root, (id) => setTriggerValue("pick", id)));
 }
