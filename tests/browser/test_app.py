@@ -1,7 +1,7 @@
 """The app in a real Chromium: every page as the first visit of a fresh server, and the main job from end to end."""
 
 import re
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -10,6 +10,7 @@ from explorer import controls
 from explorer.config import ARCHITECTURES
 from explorer.words import LANGUAGES, Words
 from tests.browser.conftest import ROOT
+from tests.browser.faults import faults
 
 APP = ROOT / "app.py"
 PAGES = [name for name, _ in controls.PAGES]
@@ -70,14 +71,30 @@ def say(page, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_deep_link_is_the_first_visit_of_a_fresh_server(server, page, name):
-    path = f"/{name}"
-    open_app(page, server(APP), f"{path}?lang=ko&s=The+cat+sat.&arch=encoder-decoder&layer=1")
+def test_a_page_on_a_fresh_server_and_in_every_architecture_and_language(server, page, name):
+    """A deep link as the first visit, with a change and an open panel, without a serious fault (see faults.py)."""
+    asked = {
+        "lang": "ko" if PAGES.index(name) % 2 else "en",
+        "s": "The cat sat.",
+        "arch": "encoder-decoder",
+        "layer": "1",
+    }
+    asked |= {"edit": "off:d0a.h1"}
+    panels = {"p": "decoder.layers.0.feed_forward.hidden", "pc": "1,1", "c": "1,2,1"}
+    open_app(page, server(APP), f"/{name}?{urlencode(asked | panels)}")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    assert urlsplit(page.url).path == path
-    assert {"lang": "ko", "s": "The cat sat.", "arch": "encoder-decoder", "layer": "1"}.items() <= query(page).items()
+    assert urlsplit(page.url).path == f"/{name}"
+    assert asked.items() <= query(page).items()
     expect(page.locator("textarea").first).to_have_value("The cat sat.")
-    page.wait_for_function("document.documentElement.lang === 'ko'")
+    page.wait_for_function("language => document.documentElement.lang === language", arg=asked["lang"])
+    found = faults(page)
+    assert not found, "\n".join(found)
+    for language in LANGUAGES:
+        choose(page, LANGUAGES[language])
+        for architecture in ARCHITECTURES:
+            choose(page, Words(language)(f"architecture.{architecture}"))
+            expect(page.locator("h1")).to_have_text(Words(language)(f"page.{name}"))
+            expect(page.locator(".stException")).to_have_count(0)
 
 
 @pytest.fixture(scope="module")
