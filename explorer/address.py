@@ -111,7 +111,7 @@ def read(
             language=language,
             text=text,
             target=target,
-            written_for=address.get("for", fingerprint(text)) if target else "",
+            written_for=(address.get("for") or fingerprint(text)) if target else "",
             architecture=architecture,
             norm=norm,
             heads=heads,
