@@ -11,6 +11,7 @@ from explorer.config import MAX_TOKENS
 from explorer.reader import choices, choose, option, set_option, words
 from explorer.view import View, reading, translates_itself
 from explorer.views.changes import in_words
+from explorer.views.numerals import number
 from explorer.words import LANGUAGES, Words, verbatim
 
 PAGES = (  # files and groups, in the order of the navigation
@@ -289,15 +290,14 @@ def badge(words: Words) -> None:
         return
     with st.spinner(words("checking")):
         proof = passes.proof(view.choices.model, *view.run.ids, view.run.changes, view.run.other)
-    figure = f"{proof.error:.1e}".replace("e-0", "e−").replace("e-", "e−")
-    said = words("checked" if proof.ok else "unchecked", error=figure)
+    said = words("checked" if proof.ok else "unchecked", error=number(proof.error, 2))
     with st.popover(said, type="tertiary"):
         prose = words.prose("frame")
         st.markdown(prose["proof" if proof.ok else "proof failed"])
         for part in proof.parts:
             index = ", ".join(map(str, part.index))
             mark = ":green[✓]" if part.ok else ":red[✗]"
-            figure = words("proof.part", n=part.compared, error=f"{part.error:.1e}".replace("-", "−"))
+            figure = words("proof.part", n=part.compared, error=number(part.error, 2))
             st.markdown(f"{mark} **{words(f'proof.{part.name}')}** {figure}  \n`{part.path}[{index}]`")
         if proof.edited:
             st.markdown(prose["proof edited"])

@@ -8,7 +8,7 @@ from explorer.analysis.limits import limit
 from explorer.changes import Change
 from explorer.trace import Value
 from explorer.view import current
-from explorer.views import saturation, terms
+from explorer.views import numerals, saturation
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
 from explorer.views.components.steps import path_of, read_cell, steps, write_cell
@@ -125,7 +125,7 @@ with told:
             "attention.search",
             query=verbatim(asking[place].label),
             found=verbatim(asked[strongest].label),
-            score=terms.number(float(trace[f"{path}.scores"].tensor[head, place, strongest]), 3),
+            score=numerals.number(float(trace[f"{path}.scores"].tensor[head, place, strongest]), 3),
             weight=f"{float(weights[strongest]):.3f}",
         )
     )

@@ -13,7 +13,7 @@ from explorer.view import Nothing, blank, current
 from explorer.views import compare as charts
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import Bar, bars, strip
-from explorer.views.terms import percent
+from explorer.views.numerals import fixed, percent
 from explorer.words import LANGUAGES, strong, verbatim
 
 SHOWN = ("weights", "scores", "stream", "predictions")
@@ -268,7 +268,7 @@ def none_why() -> str | None:
             return words(f"compare.none.{axis}", left=aligned.left, right=aligned.right, n=len(aligned.pairs))
     if shown == "stream" and not sides.same_model:
         cosine = compare.likeness(values[0].tensor, values[1].tensor, rows)
-        return words("compare.none.stream", n=len(rows.pairs), cosine=f"{cosine:.2f}".replace("-", "−"))
+        return words("compare.none.stream", n=len(rows.pairs), cosine=fixed(cosine, 2))
     return None
 
 
@@ -283,10 +283,6 @@ def how_aligned(aligned) -> str:
     if any(alone.values()):
         said += " " + words("compare.alone", **alone)
     return said
-
-
-def number(figure: float) -> str:
-    return f"{figure:.3f}".replace("-", "−")
 
 
 def strips() -> None:
@@ -386,7 +382,7 @@ def as_table(apart) -> None:
 def picture_apart(difference, either, cells) -> None:
     """The difference as a picture of its own."""
     largest = float(difference.abs().max())
-    st.markdown(f":gray[{words('compare.largest', figure=number(largest)) if largest else words('compare.equal')}]")
+    st.markdown(f":gray[{words('compare.largest', figure=fixed(largest, 3)) if largest else words('compare.equal')}]")
     at = None
     if cells[0] and cells[1]:
         pairs = zip(cells[0], cells[1], (rows, columns), strict=True)
@@ -407,8 +403,8 @@ def readout(cells, apart: bool) -> None:
     if cells[0] and cells[1] and apart:
         numbers = [float(values[side].tensor[cells[side]]) for side in (0, 1)]
         st.markdown(
-            words("compare.pair", left=number(numbers[0]), right=number(numbers[1]),
-                  difference=number(numbers[1] - numbers[0]))
+            words("compare.pair", left=fixed(numbers[0], 3), right=fixed(numbers[1], 3),
+                  difference=fixed(numbers[1] - numbers[0], 3))
         )  # fmt: skip
     if not mean:
         side = int(reader.option("whose") == "right")

@@ -14,6 +14,7 @@ from explorer.views import embedding as charts
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import Bar, bars, strip
+from explorer.views.numerals import fixed
 from explorer.words import verbatim
 
 READY = {
@@ -144,7 +145,7 @@ with near:
     table = view.run.model.embedding.detach()
     found = embedding.nearest(table, tokens[place].id)
     bars(
-        [Bar(view.token(one.id), max(0.0, one.cosine), said=f"{one.cosine:.2f}".replace("-", "−")) for one in found],
+        [Bar(view.token(one.id), max(0.0, one.cosine), said=fixed(one.cosine, 2)) for one in found],
         name=words("embedding.nearest", token=tokens[place].label),
         key="nearest",
     )
@@ -181,7 +182,7 @@ with flat:
     st.caption(" ".join(said))
     if same:
         alike = embedding.alike(trace, place, same[0], stack)
-        numbers = [f"{alike[at]:.2f}".replace("-", "−") for at in ends]
+        numbers = [fixed(alike[at], 2) for at in ends]
         st.markdown(words("embedding.twice", token=token, one=place, other=same[0], first=numbers[0], last=numbers[-1]))
     st.markdown(prose["map"])
 

@@ -9,10 +9,10 @@ from explorer.analysis.stream import parameter, read_by
 from explorer.changes import Change, read
 from explorer.config import ACTIVATIONS, MASK
 from explorer.view import current
-from explorer.views import terms
+from explorer.views import numerals
 from explorer.views.components import feed_forward
 from explorer.views.components.tokens import strip
-from explorer.views.terms import percent
+from explorer.views.numerals import percent
 from explorer.words import strong
 
 ROWS = 8  # neurons in the picture
@@ -223,8 +223,8 @@ with counted:
             part=sum(size for name, size in sizes.items() if name.startswith(f"{path}.")),
             all=sum(sizes.values()),
             token=strong(tokens[place].label),
-            stream=terms.number(float(trace[f"{path}_residual.input"].tensor[place].norm()), 3),
-            output=terms.number(float(mixed.output.norm()), 3),
+            stream=numerals.number(float(trace[f"{path}_residual.input"].tensor[place].norm()), 3),
+            output=numerals.number(float(mixed.output.norm()), 3),
         )
     )
     st.subheader(words("ff.gates"), anchor=False)
@@ -257,7 +257,7 @@ with alone:
     ]
     for name, moved in found.items():
         same = words("ff.alone.of", n=moved.unchanged, all=moved.of)
-        lines.append(f"| {words(f'part.{name}')} | {terms.number(moved.difference, 3)} | {same} |")
+        lines.append(f"| {words(f'part.{name}')} | {numerals.number(moved.difference, 3)} | {same} |")
     st.markdown("\n".join(lines))
 with dropping:
     st.subheader(words("ff.dropout"), anchor=False)

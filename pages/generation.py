@@ -10,7 +10,7 @@ from explorer.analysis.repeated import repeated
 from explorer.config import BOS, EOS, MASK, MAX_TOKENS
 from explorer.tokens import groups
 from explorer.view import current
-from explorer.views import saving, terms
+from explorer.views import numerals, saving
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.views.components.writing import Branch, Choice, candidates, candidates_data, tree, tree_data
 from explorer.words import verbatim
@@ -321,12 +321,12 @@ def what_a_cache_saves(ids: tuple[int, ...]) -> None:
         return
     before, after = (passes.run(view.choices.model, source, read).trace for read in (ids[:-1], ids))
     again, found = repeated(before, after), passes.saved(view.choices.model, source, ids)
-    figures = {name: terms.number(getattr(found, name), 2) for name in ("probability", "difference")}
+    figures = {name: numerals.number(getattr(found, name), 2) for name in ("probability", "difference")}
     whole, step = (f"{time:.1f}" for time in found.milliseconds)
     with shown:
         st.markdown(
             words("generation.cache.found", all=again.again + again.new, again=again.again, new=again.new,
-                  difference=terms.number(again.difference, 2))
+                  difference=numerals.number(again.difference, 2))
         )  # fmt: skip
         st.markdown(words("generation.cache.agree" if found.ok else "generation.cache.apart", n=len(ids), **figures))
         st.caption(words("generation.cache.measured", tries=found.tries, whole=whole, step=step))
@@ -367,7 +367,7 @@ def beam_search(width: int) -> None:
     with texts:
         for end in found.ends:
             text = passes.tokenizer().decode(found.ids(end))
-            told = words("generation.mean_of", mean=terms.number(end.mean, 3))
+            told = words("generation.mean_of", mean=numerals.number(end.mean, 3))
             open_end = "" if end.finished else f" · {words('generation.unfinished')}"
             st.markdown(f"{verbatim(text.strip())} :gray[{told}{open_end}]")
         steps = greedy_text()
@@ -375,7 +375,7 @@ def beam_search(width: int) -> None:
         st.markdown(
             words("generation.greedy.same" if same else "generation.greedy.other",
                   text=verbatim(passes.tokenizer().decode(steps[-1].ids[len(start) :]).strip()),
-                  mean=terms.number(mean_log_probability(steps), 3))
+                  mean=numerals.number(mean_log_probability(steps), 3))
         )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from explorer.views import heads as charts
 from explorer.views.components.headmap import Question, headmap, share
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import Bar, bars
-from explorer.views.terms import percent
+from explorer.views.numerals import fixed, percent
 from explorer.words import verbatim
 
 READY = {
@@ -260,7 +260,7 @@ with drawn:
     strip(words("heads.query"), numbers(q), q, f"{path}.queries", (head, place), ends["queries"], "query")
     if config.heads > 1:
         cosine = float(q @ sliced / (q.norm() * sliced.norm()).clamp(min=1e-12))
-        note = words("heads.cosine", cosine=f"{cosine:.2f}".replace("-", "−"))
+        note = words("heads.cosine", cosine=fixed(cosine, 2))
         strip(words("heads.sliced"), note, sliced, rows_of_q, None, ends["queries"], "query")
 panel.show(view, "heads", read, f"{path}.queries")
 

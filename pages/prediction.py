@@ -10,10 +10,10 @@ from explorer.analysis.stream import parameter
 from explorer.config import MASK, SPECIAL_TOKENS
 from explorer.tokens import groups
 from explorer.view import current
-from explorer.views import terms
+from explorer.views import numerals
 from explorer.views.components import prediction as pictures
 from explorer.views.components.tokens import strip
-from explorer.views.terms import percent
+from explorer.views.numerals import percent
 from explorer.words import strong
 
 LISTED = 10  # tokens of the vocabulary in the picture
@@ -266,7 +266,7 @@ def training() -> None:
         )
     if answers:
         right = sum(answer.id == answer.best for answer in answers)
-        told.markdown(words("prediction.loss", n=len(answers), loss=terms.number(loss(answers), 3), right=right))
+        told.markdown(words("prediction.loss", n=len(answers), loss=numerals.number(loss(answers), 3), right=right))
     if left_out:
         told.markdown(f":gray[{words('prediction.loss_some', n=left_out)}]")
 
@@ -349,9 +349,9 @@ def pushed() -> None:
         st.markdown(prose["parts"])
         figures = {
             "n": len(found.parts),
-            "total": terms.number(found.total, 5),
-            "logit": terms.number(found.logit, 5),
-            "error": terms.number(abs(found.total - found.logit), 2),
+            "total": numerals.number(found.total, 5),
+            "logit": numerals.number(found.logit, 5),
+            "error": numerals.number(abs(found.total - found.logit), 2),
         }
         if other is None:
             st.markdown(words("prediction.sum", **figures))

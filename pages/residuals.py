@@ -11,7 +11,7 @@ from explorer.checkpoints import CheckpointError
 from explorer.config import NORMS
 from explorer.trace import Value
 from explorer.view import broken, current
-from explorer.views import residuals, terms
+from explorer.views import numerals, residuals
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import strip
@@ -164,7 +164,7 @@ for norm, column in zip(passed, st.columns(len(passed), gap="large"), strict=Tru
 with st.container(horizontal=True, vertical_alignment="center", key="links-figures"):
     st.markdown(f":gray[{words('residuals.by_hand', token=verbatim(tokens[place].label))}]", width="content")
     for name, path in figures.items():
-        figure = terms.number(float(view.trace[path].tensor[place, 0]))
+        figure = numerals.number(float(view.trace[path].tensor[place, 0]))
         label = f":violet[{glossary.entry(path).name[words.language]}] ${glossary.entry(path).symbol}$ = {figure}"
         st.button(label, key=f"figure {name}", type="tertiary", on_click=open_cell, args=(path, (place, 0)))
 arithmetic_panel(view, *chosen, key="residuals", on_open=open_cell)
@@ -177,7 +177,7 @@ with told:
     st.markdown(prose["add"])
     for norm, trace in passed.items():
         share = norms.unaccounted(trace, stack)
-        st.markdown(f"- {words(f'residuals.sum.{norm}', share=terms.number(share, 2))}")
+        st.markdown(f"- {words(f'residuals.sum.{norm}', share=numerals.number(share, 2))}")
     controls.what_if(view, *(Change(action, stack, view.layer, kind) for action in ("unlinked", "off")))
 with normed:
     st.subheader(words("residuals.norm_title"), anchor=False)

@@ -14,7 +14,7 @@ from explorer.trace import Value
 from explorer.view import current, reading
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import Bar, bars, strip
-from explorer.views.terms import number, percent
+from explorer.views.numerals import number, percent
 from explorer.words import strong, verbatim
 
 # Each with a word to swap for another, and with two pieces of the text: how much does the last place where the first

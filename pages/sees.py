@@ -8,11 +8,11 @@ from explorer.config import EOS, MASK, PAD
 from explorer.lesson import Lesson
 from explorer.view import broken, current
 from explorer.views import lessons as charts
-from explorer.views import terms
+from explorer.views import numerals
 from explorer.views.components import lesson as pictures
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.tokens import Bar, bars, strip
-from explorer.views.terms import percent
+from explorer.views.numerals import percent
 from explorer.words import strong, verbatim
 
 ORDER = ("decoder", "encoder", "encoder-decoder")  # of the three columns: from one text to two
@@ -100,7 +100,7 @@ def how(asked: Lesson) -> None:
         return
     path, index = opened
     if path == "probabilities" and asked.question.targets[index[0]] == index[1]:
-        share = terms.number(float(asked.run.trace[path].tensor[index]), 3)
+        share = numerals.number(float(asked.run.trace[path].tensor[index]), 3)
         figures = {"token": bold(index[1]), "share": share, "loss": f"{asked.losses[index[0]]:.3f}"}
         st.markdown(words("sees.how", n=index[0], **figures))
     arithmetic_panel(there, path, index, key="sees", on_open=panel.open_at)
@@ -218,7 +218,7 @@ def in_a_batch(asked: Lesson) -> None:
         rows.append(pictures.Row(words(f"sees.row.{'target' if sources else 'one'}", n=number + 1), cells))
     pictures.batch(words, rows, key="batch", name=words("sees.batch"))
     count, padding = sum(len(one.asked) for one in questions), int((made.inputs == PAD).sum())
-    figures = {"loss": f"{lessons.mean(made.losses):.3f}", "apart": terms.number(made.apart, 2)}
+    figures = {"loss": f"{lessons.mean(made.losses):.3f}", "apart": numerals.number(made.apart, 2)}
     st.markdown(words("sees.batch.figures", n=count, places=made.inputs.numel(), padding=padding, **figures))
     if padding:
         st.markdown(words("sees.batch.counted", loss=f"{made.counted:.3f}"))

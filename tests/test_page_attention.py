@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.analysis import attention
-from explorer.views.terms import number
+from explorer.views.numerals import number
 from explorer.words import LANGUAGES, Words
 from tests.visits import sound, texts, visit
 

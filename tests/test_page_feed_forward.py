@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.analysis.edits import install
 from explorer.changes import read
 from explorer.trace import trace
-from explorer.views.terms import percent
+from explorer.views.numerals import percent
 from explorer.words import Words
 from tests.visits import visit
 

@@ -6,8 +6,8 @@ from streamlit.testing.v1 import AppTest
 from explorer import passes
 from explorer.analysis import norms
 from explorer.config import ARCHITECTURES, NORMS, Config
+from explorer.views.numerals import number
 from explorer.views.residuals import decimal
-from explorer.views.terms import number
 from explorer.words import LANGUAGES, Words
 from tests.visits import sound, texts, visit
 

@@ -10,7 +10,7 @@ from explorer.analysis.rules import RULES
 from explorer.changes import Change
 from explorer.config import MASK
 from explorer.trace import trace
-from explorer.views.terms import number, percent
+from explorer.views.numerals import number, percent
 from explorer.words import LANGUAGES, Words, strong
 from tests.small import LEARNT
 from tests.visits import sound, texts, visit

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.views.terms import number
+from explorer.views.numerals import number
 
 
 @pytest.mark.parametrize(

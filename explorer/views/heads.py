@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from explorer.views.numerals import fixed
 from explorer.words import Words
 
 INK = "currentColor"
@@ -15,7 +16,7 @@ def shares(share: Sequence[float], chosen: int, words: Words) -> alt.LayerChart:
     """Each head's share of an output as a bar in the head's own colour; below zero it pulls the other way."""
     data = pd.DataFrame({"head": range(len(share)), "share": list(share)})
     data["name"] = [words("heads.row", n=head) for head in data["head"]]
-    data["said"] = [f"{number:.2f}".replace("-", "−") for number in share]
+    data["said"] = [fixed(number, 2) for number in share]
     low, high = min(0.0, *share), max(0.0, *share)
     width = (high - low) or 1.0
     base = alt.Chart(data).encode(

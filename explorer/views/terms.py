@@ -1,37 +1,17 @@
 """One cell's arithmetic as text and as a chart: the numbers of its formula, its terms and their running sum. Pure."""
 
-import math
 from collections.abc import Sequence
 
 import altair as alt
 import pandas as pd
 
 from explorer.glossary import Arithmetic, Factor, Term
+from explorer.views.numerals import number
 from explorer.words import Words
 
 HEIGHT = 170  # px of the chart
 LARGEST = 4  # terms in print; the others are one sum
 COLOURS = {"query": "blue", "key": "orange", "value": "green", "weight": "violet"}  # Streamlit's names for the roles
-
-
-def number(value: float, digits: int = 4) -> str:
-    """A number with its significant digits and a true minus: −1.672, 0, 4.167e−5, −∞."""
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    if value == 0 or (float(value).is_integer() and abs(value) < 10_000):
-        return f"{value:.0f}".replace("-", "−")
-    written = f"{value:#.{digits}g}" if 1e-4 <= abs(value) < 1e6 else f"{value:.{digits - 1}e}"
-    mantissa, e, exponent = written.partition("e")
-    return (mantissa.removesuffix(".") + (f"e{int(exponent)}" if e else "")).replace("-", "−")
-
-
-def percent(share: float) -> str:
-    """A probability in per cent, with one decimal under ten; never a nought that is none, or a whole that is less."""
-    if 0 < share < 0.001:
-        return "< 0.1 %"
-    if 0.995 <= share < 1:
-        return "> 99 %"
-    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"
 
 
 def _factor(factor: Factor) -> str:

@@ -7,7 +7,7 @@ import streamlit as st
 from explorer import glossary
 from explorer.glossary import Factor
 from explorer.trace import Value
-from explorer.views import terms
+from explorer.views import numerals, terms
 from explorer.views.components.matrix import matrix
 from explorer.words import verbatim
 
@@ -34,7 +34,7 @@ def arithmetic_panel(view, path: str, index: Index, *, key: str, on_open: Callab
             st.markdown(f"${cell.formula}$")
             st.markdown("  \n".join(terms.lines(cell, words)))
             with st.container(horizontal=True, vertical_alignment="center", key=f"result-{key}"):
-                st.markdown(f"= **{terms.number(cell.recorded)}**", width="content")
+                st.markdown(f"= **{numerals.number(cell.recorded)}**", width="content")
                 _next(view, path, index, key, on_open)
             if cell.edited:
                 st.markdown(words("arithmetic.edited"))
@@ -87,7 +87,7 @@ def _next(view, path: str, index: Index, key: str, on_open: Callable[[str, Index
     for other in glossary.consumers(path, view.trace):
         if view.trace[other].tensor.shape == shape:
             name = glossary.entry(other, view.trace).name[view.words.language]
-            value = terms.number(float(view.trace[other].tensor[index]))
+            value = numerals.number(float(view.trace[other].tensor[index]))
             label = f":gray[{view.words('arithmetic.next')}] :violet[{verbatim(name)}] :gray[= {value}]"
             st.button(label, key=f"{key} next", type="tertiary", on_click=on_open, args=(other, index))
             return

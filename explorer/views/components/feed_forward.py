@@ -10,7 +10,7 @@ from torch import Tensor
 from explorer.tokens import Token
 from explorer.views.components import source
 from explorer.views.components.tokens import chip
-from explorer.views.terms import percent
+from explorer.views.numerals import percent
 from explorer.words import Words
 
 _component = st.components.v2.component(

@@ -10,7 +10,7 @@ from explorer.tokens import Token
 from explorer.views.components import source
 from explorer.views.components.feed_forward import end, rounded
 from explorer.views.components.tokens import chip
-from explorer.views.terms import percent
+from explorer.views.numerals import fixed, percent
 from explorer.views.window import around
 from explorer.words import Words
 
@@ -275,7 +275,7 @@ def parts_data(words: Words, parts: Sequence[Part], total: float, name: str, mos
     if rest:
         name_of_rest = words("prediction.other_parts", n=len(rest))
         rows.append({"kind": "rest", "name": name_of_rest, "value": sum(parts[i].value for i in rest), "path": False})
-    return {"kind": "parts", "rows": rows, "total": f"{total:.3f}".replace("-", "−"), "total_name": name}
+    return {"kind": "parts", "rows": rows, "total": fixed(total, 3), "total_name": name}
 
 
 def parts(

@@ -24,6 +24,7 @@ from explorer.views.components.stave_double import double
 from explorer.views.components.stave_layout import Chip, Picture, Prediction, View, origin
 from explorer.views.components.stave_single import single
 from explorer.views.components.stave_upright import upright
+from explorer.views.numerals import fixed
 from explorer.words import Words
 
 BEST = 5  # predictions shown
@@ -320,7 +321,7 @@ def listing(pass_view: View) -> list[dict[str, str]]:
                     texts[step["e"]]["name"],
                     step["p"],
                     " × ".join(map(str, step["s"])),
-                    ", ".join("−∞" if n is None else f"{n:.3f}".replace("-", "−") for n in step["n"]),
+                    ", ".join("−∞" if n is None else fixed(n, 3) for n in step["n"]),
                 ),
                 strict=True,
             )

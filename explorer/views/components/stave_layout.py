@@ -19,7 +19,7 @@ from unicodedata import east_asian_width
 
 from explorer import glossary
 from explorer.trace import Trace
-from explorer.views.terms import percent
+from explorer.views.numerals import percent
 from explorer.views.window import around
 from explorer.words import Words
 

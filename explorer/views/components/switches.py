@@ -13,7 +13,7 @@ import streamlit as st
 from explorer.tokens import Token
 from explorer.views.components import source
 from explorer.views.components.tokens import chip
-from explorer.views.terms import percent
+from explorer.views.numerals import fixed, percent
 from explorer.words import Words
 
 _component = st.components.v2.component(
@@ -58,7 +58,7 @@ class Lane:
 
 def signed(number: float) -> str:
     """A difference with its sign: +0.42, −1.30, 0 for none at all."""
-    return "0" if number == 0 else f"{number:+.2f}".replace("-", "−")
+    return "0" if number == 0 else fixed(number, 2, signed=True)
 
 
 def model_data(words: Words, lanes: Sequence[Lane], chosen: str, limit: float) -> dict:

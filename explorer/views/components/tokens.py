@@ -10,7 +10,7 @@ import streamlit as st
 
 from explorer.tokens import Token, groups
 from explorer.views.components import source
-from explorer.views.terms import percent
+from explorer.views.numerals import percent
 
 _component = st.components.v2.component(
     "explorer_tokens",

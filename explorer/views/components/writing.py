@@ -11,7 +11,7 @@ import streamlit as st
 from explorer.tokens import Token
 from explorer.views.components import source
 from explorer.views.components.tokens import chip
-from explorer.views.terms import percent
+from explorer.views.numerals import fixed, percent
 from explorer.words import Words
 
 _component = st.components.v2.component(
@@ -114,7 +114,7 @@ def tree_data(branches: Sequence[Branch], best: Sequence[int]) -> dict:
                 "row": row[branch.number],
                 "chip": chip(branch.token),
                 "said": percent(branch.share),
-                "mean": f"{branch.mean:.2f}".replace("-", "−"),
+                "mean": fixed(branch.mean, 2),
                 "kept": branch.kept,
                 "best": branch.number in chosen,
             }
