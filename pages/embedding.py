@@ -11,6 +11,7 @@ from explorer.trace import Value
 from explorer.transformer import sinusoids
 from explorer.view import current
 from explorer.views import embedding as charts
+from explorer.views import tables
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import Bar, bars, strip
@@ -202,8 +203,7 @@ with drawn:
         [words("embedding.grows.scores"), *[f"{one.scores:,}" for one in growth]],
         [words("embedding.grows.all"), *[f"{one.all_scores:,}" for one in growth]],
     ]
-    lines = [f"| {' | '.join(['&nbsp;', *head])} |", f"|{'---|' + '--:|' * len(head)}"]
-    st.markdown("\n".join([*lines, *[f"| {' | '.join(row)} |" for row in rows]]))
+    st.markdown(tables.table(["&nbsp;", *head], rows))
     parts = [f"{words(f'card.part.{part}')} **{n:,}**" for part, n in passes.sizes(view.choices.model).items()]
     st.markdown(f":gray[{words('embedding.parts')}] {' · '.join(parts)}")
 

@@ -13,6 +13,7 @@ from explorer.views import numerals
 from explorer.views.components import feed_forward
 from explorer.views.components.tokens import strip
 from explorer.views.numerals import percent
+from explorer.views.tables import table
 from explorer.words import strong
 
 ROWS = 8  # neurons in the picture
@@ -229,16 +230,13 @@ with counted:
     )
     st.subheader(words("ff.gates"), anchor=False)
     st.markdown(prose["gates"])
-    lines = [
-        f"| {words('layer')} | {words('ff.gates.here')} | {words('ff.gates.text')} | {words('ff.gates.leak')} |",
-        "|---|---|---|---|",
-    ]
+    rows = []
     for number in range(config.layers):
         opening = memory.gate(trace, f"{stack}.layers.{number}.feed_forward")
         leak = opening.leak[place] if opening.used == gate else 0.0
         shares = (opening.open[place], opening.open.mean(), leak)
-        lines.append(f"| {number} | " + " | ".join(percent(float(share)) for share in shares) + " |")
-    st.markdown("\n".join(lines))
+        rows.append([str(number), *(percent(float(share)) for share in shares)])
+    st.markdown(table([words("layer"), *(words(f"ff.gates.{name}") for name in ("here", "text", "leak"))], rows))
 
 # Each token alone, and dropout
 
@@ -251,14 +249,11 @@ with alone:
         for name in ("feed_forward", "self_attention")
     }
     st.markdown(prose["alone" if found["self_attention"].difference else "alone nobody"])
-    lines = [
-        f"| {words('ff.alone.sublayer')} | {words('ff.alone.moved')} | {words('ff.alone.same')} |",
-        "|---|---|---|",
-    ]
+    rows = []
     for name, moved in found.items():
         same = words("ff.alone.of", n=moved.unchanged, all=moved.of)
-        lines.append(f"| {words(f'part.{name}')} | {numerals.number(moved.difference, 3)} | {same} |")
-    st.markdown("\n".join(lines))
+        rows.append([words(f"part.{name}"), numerals.number(moved.difference, 3), same])
+    st.markdown(table([words(f"ff.alone.{name}") for name in ("sublayer", "moved", "same")], rows))
 with dropping:
     st.subheader(words("ff.dropout"), anchor=False)
     st.markdown(prose["dropout"].format(share=percent(config.dropout)))

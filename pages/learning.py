@@ -10,6 +10,7 @@ from explorer.view import current
 from explorer.views import learning
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import Bar, bars, strip
+from explorer.views.tables import table
 from explorer.words import verbatim
 
 SHARES = ("0", *(f"{share:g}" for share in checkpoints.SNAPSHOTS), "1")  # of the training, in the address
@@ -69,17 +70,20 @@ with expects:
     asked = config.architecture != "encoder" or tokens[place].id == MASK
     st.markdown(f"**{words('learning.expects' if asked else 'learning.not_masked', token=token)}**")
     found = prediction(trace, place, 6)
-    rows = [Bar(view.token(id), chance) for id, chance in found.best]
-    bars(rows, name=words("learning.expects", token=tokens[place].label), key="learning expects")
+    bars(
+        [Bar(view.token(id), chance) for id, chance in found.best],
+        name=words("learning.expects", token=tokens[place].label),
+        key="learning expects",
+    )
 panel.show(view.over(passed[share]), "learning", path)
-lines = [["", *(words(f"learning.share.{one}") for one in SHARES)], ["---", *["--:"] * len(SHARES)]]
+rows = []
 if config.architecture != "encoder" and len(tokens) > 1:
     losses = [loss(followed(passed[one].trace)) for one in SHARES]
-    lines.append([words("learning.loss"), *(f"{one:.2f}" for one in losses)])
+    rows.append([words("learning.loss"), *(f"{one:.2f}" for one in losses)])
 first = found.best[0][0]
 chances = [float(passed[one].trace["probabilities"].tensor[place, first]) for one in SHARES]
-lines.append([words("learning.chance", token=verbatim(view.token(first).label)), *(f"{one:.3f}" for one in chances)])
-st.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
+rows.append([words("learning.chance", token=verbatim(view.token(first).label)), *(f"{one:.3f}" for one in chances)])
+st.markdown(table(["", *(words(f"learning.share.{one}") for one in SHARES)], rows))
 st.markdown(prose["watch"])
 
 # Two orders, or several numbers of heads: what was written down in training
@@ -144,12 +148,12 @@ def figure(number: float | None) -> str:
     return "–" if number is None else f"{number:.2f}"
 
 
-lines = [head, ["--:"] * len(head)]
+rows = []
 for n, one in seen.items():
     numbers = [*(one.most[ask] for ask in asks), one.spread, one.overlap]
-    lines.append([f"**{n}**" if n == config.heads else str(n), *map(figure, numbers)])
+    rows.append([f"**{n}**" if n == config.heads else str(n), *map(figure, numbers)])
 compared, said = st.columns([8, 4], gap="large")
-compared.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
+compared.markdown(table(head, rows))
 said.markdown(prose["habits"])
 controls.unedited(view)
 

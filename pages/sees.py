@@ -13,6 +13,7 @@ from explorer.views.components import lesson as pictures
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.views.numerals import percent
+from explorer.views.tables import table
 from explorer.words import strong, verbatim
 
 ORDER = ("decoder", "encoder", "encoder-decoder")  # of the three columns: from one text to two
@@ -257,7 +258,7 @@ def the_mask() -> None:
             [f"{words(f'sees.mask.{how}')} :gray[{verbatim(name)}]", *(f"**{lessons.mean(one):.2f}**" for one in both)]
             for (how, name, *_), both in zip(read, losses, strict=True)
         ]
-        st.markdown(charts.table(head, rows))
+        st.markdown(table(head, rows))
         if len(decoder.question.inputs) > len(ids):
             st.caption(words("sees.mask.cut", n=len(ids) - 1))
     with places:

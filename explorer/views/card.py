@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from explorer.views.tables import table
 from explorer.words import Words, verbatim
 
 MEASURES = ("loss", "top1", "exact", "chrf")  # the figures that a card may hold, in the order of the table
@@ -25,8 +26,7 @@ def figures(words: Words, card: Mapping) -> str:
         return ""
     head = ["", *[words(f"card.{measure}") for measure in measures]]
     rows = [[words(f"card.text.{name}"), *[_figure(one, row) for one in measures]] for name, row in held_out.items()]
-    lines = ["| " + " | ".join(row) + " |" for row in [head, ["---", *["--:"] * len(measures)], *rows]]
-    return "\n".join(lines)
+    return table(head, rows)
 
 
 def _figure(measure: str, row: Mapping[str, float]) -> str:

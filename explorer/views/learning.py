@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import altair as alt
 import pandas as pd
 
-from explorer.views import charts
+from explorer.views import charts, tables
 from explorer.words import Words
 
 WIDTH, HEIGHT = 400, 220
@@ -54,7 +54,7 @@ def table(cards: Mapping[str, Mapping | None], here: str, words: Words) -> str:
         if card is None:
             cells[0] = words("learning.missing")
         rows.append([f"**{label}**" if name == here else label, *cells])
-    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---", *["--:"] * len(COLUMNS)], *rows])
+    return tables.table(head, rows)
 
 
 def _figure(card: Mapping, architecture: str, column: str) -> str:

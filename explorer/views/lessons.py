@@ -1,4 +1,4 @@
-"""Losses in training and in use: the recorded curves of two trainings, the losses by position, a table. Pure."""
+"""Losses in training and in use: the recorded curves of two trainings, the losses by position. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -69,9 +69,3 @@ def _lines(data: pd.DataFrame, x: str, y: str) -> alt.LayerChart:
     points = base.mark_circle(size=26 if few else 60, opacity=1 if few else 0)
     line = base.mark_line(strokeWidth=1.8 if few else 1.4)
     return alt.layer(line, points, names).configure_view(stroke=None)
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown: words on the left, figures on the right."""
-    lines = [head, [":--", *["--:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

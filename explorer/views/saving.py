@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from explorer.views import tables
 from explorer.views.charts import BEST, INK, PADDING
 from explorer.words import Words
 
@@ -15,15 +16,11 @@ WHOLE = 0.22  # where on the sequential range the whole pass stands; the step wi
 def table(parts: Sequence, words: Words) -> str:
     """The parts in Markdown, a row each: the numbers of a whole pass, and those computed and kept with a cache."""
     counts = ("whole", "anew", "kept")
+    head = [words("generation.cache.part"), *(words(f"generation.cache.{name}") for name in counts)]
     rows = [
-        [words("generation.cache.part"), *(words(f"generation.cache.{name}") for name in counts)],
-        [":--", *(["--:"] * len(counts))],
-        *(
-            [words(f"generation.cache.of.{part.name}"), *(f"{getattr(part, name):,}" for name in counts)]
-            for part in parts
-        ),
+        [words(f"generation.cache.of.{part.name}"), *(f"{getattr(part, name):,}" for name in counts)] for part in parts
     ]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return tables.table(head, rows)
 
 
 def multiplications(parts: Sequence, words: Words) -> alt.LayerChart:
