@@ -78,11 +78,15 @@ def page_list(words: Words) -> dict[str, list]:
 
 def examples() -> None:
     """Ready sentences for the chosen architecture."""
-    say = words()
+    _sentences("start.examples", "example", EXAMPLES[choices().architecture])
+
+
+def _sentences(label: str, key: str, texts: Sequence[str]) -> None:
+    """Sentences in a row, a click each to read them."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="examples"):
-        st.markdown(f":gray[{say('start.examples')}]", width="content")
-        for number, text in enumerate(EXAMPLES[choices().architecture]):
-            st.button(verbatim(text), key=f"example {number}", type="tertiary", on_click=choose, kwargs={"text": text})
+        st.markdown(f":gray[{words()(label)}]", width="content")
+        for number, text in enumerate(texts):
+            st.button(verbatim(text), key=f"{key} {number}", type="tertiary", on_click=choose, kwargs={"text": text})
 
 
 def pick_option(name: str, offered: Sequence[str], written: Callable[[str], str], usual: str, label: str = "") -> str:
@@ -104,14 +108,10 @@ def pick_option(name: str, offered: Sequence[str], written: Callable[[str], str]
 
 def look_for(sentences: Sequence[tuple[str, str]]) -> None:
     """Ready sentences, each with what to look for in it, which is said once the sentence is on the screen."""
-    say = words()
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="examples"):
-        st.markdown(f":gray[{say('look_for')}]", width="content")
-        for number, (text, _) in enumerate(sentences):
-            st.button(verbatim(text), key=f"look {number}", type="tertiary", on_click=choose, kwargs={"text": text})
+    _sentences("look_for", "look", [text for text, _ in sentences])
     for text, point in sentences:
         if text == choices().text:
-            st.markdown(f":violet-background[{say('look_for.now')}] {point}")
+            st.markdown(f":violet-background[{words()('look_for.now')}] {point}")
 
 
 def sidebar(words: Words) -> None:

@@ -33,12 +33,7 @@ def pick(stack: str, position: int) -> None:
         reader.choose(focus=position)
 
 
-KINDS = {  # of the translator's words, and the parts of speech of the lexicon in each
-    "noun": ("noun",),
-    "verb": ("verb",),
-    "adjective": ("adjective",),
-    "time": ("time",),
-}
+PARTS = ("noun", "verb", "adjective", "time")  # of speech, in which to look through the translator's words; or others
 
 
 def known_words() -> None:
@@ -46,9 +41,8 @@ def known_words() -> None:
     draft, drawn = reader.option("draft").split(), reader.whole("made", 0, 100_000)
     with st.expander(words("start.words"), expanded=bool(draft)):
         st.markdown(prose["words"])
-        kind = controls.pick_option("part", [*KINDS, "other"], lambda name: words(f"start.part.{name}"), "noun")
-        listed = [word for word in lexicon.words() if (word.part in KINDS.get(kind, ())) or
-                  (kind == "other" and word.part not in KINDS)]  # fmt: skip
+        part = controls.pick_option("part", [*PARTS, "other"], lambda name: words(f"start.part.{name}"), "noun")
+        listed = [word for word in lexicon.words() if (word.part if word.part in PARTS else "other") == part]
         meanings: dict[str, str] = {}
         for word in listed:
             known = meanings.get(word.english)
