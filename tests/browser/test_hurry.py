@@ -31,7 +31,7 @@ def ends_with(page, **last: str) -> None:
 def test_twenty_clicks_on_layers_tokens_and_heads_end_in_the_last(address, page):
     open_app(page, address, "/feed_forward?lang=en&arch=decoder&s=The+cat+sat+on+the+mat.")
     chips = page.locator("[class*=st-key-tokens] button.chip")
-    expect(chips).to_have_count(8)
+    expect(chips).to_have_count(9)
     layers = radios(page, "Layer")
     expect(layers).to_have_count(4)
     for n in range(20):
