@@ -17,7 +17,6 @@ class Entry:
     english: str
     korean: str
     part: str
-    semantic_class: str
 
 
 @dataclass(frozen=True)
@@ -108,10 +107,10 @@ def part(name: str) -> list[Word]:
 @cache
 def words() -> tuple[Entry, ...]:
     """Every word of the lexicon; a word with two Korean meanings is listed once for each."""
-    entries = [Entry(n.english, n.korean, "noun", n.classes[0]) for n in NOUNS]
-    entries += [Entry(p.english, p.korean, "noun", "place") for p in PLACES]
-    entries += [Entry(v.english, v.korean, "verb", "takes " + ", ".join(v.objects)) for v in VERBS]
-    entries += [Entry(a.english, a.korean, "adjective", ", ".join(a.nouns)) for a in ADJECTIVES]
-    entries += [Entry(t.english, t.korean, "time", t.tense) for t in TIMES]
-    entries += [Entry(w.english, w.korean, w.part, w.note) for w in WORDS]
+    entries = [Entry(n.english, n.korean, "noun") for n in NOUNS]
+    entries += [Entry(p.english, p.korean, "noun") for p in PLACES]
+    entries += [Entry(v.english, v.korean, "verb") for v in VERBS]
+    entries += [Entry(a.english, a.korean, "adjective") for a in ADJECTIVES]
+    entries += [Entry(t.english, t.korean, "time") for t in TIMES]
+    entries += [Entry(w.english, w.korean, w.part) for w in WORDS]
     return tuple(entries)
