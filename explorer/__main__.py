@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from explorer import checkpoints, export, frames
+from explorer import checkpoints
 from explorer.config import ARCHITECTURES, HEADS, NORMS
 
 DESCRIPTION = """\
@@ -40,12 +40,12 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         "python -m explorer", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    commands = made.add_subparsers(dest="command", metavar="command", required=True)
+    commands = made.add_subparsers(dest="command", metavar="command", title="commands")
     trace = commands.add_parser(
         "trace",
         help="run a model over a text and list every value that it computed",
-        description="Run a model over a text, and list every value that it computed: its path, its axes with their "
-        "sizes, and the least, mean and largest of its numbers.",
+        description="Run a model over a text, and list every value that it computed: its path, its axes\n"
+        "with their sizes, and the least, mean and largest of its numbers.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -53,7 +53,9 @@ def parser() -> argparse.ArgumentParser:
     model = trace.add_argument_group("which model (see `python -m explorer models`)")
     model.add_argument("--architecture", choices=ARCHITECTURES, default="decoder", help="default: decoder")
     model.add_argument("--norm", choices=NORMS, default="pre", help="layer norm before or after a sublayer (pre)")
-    model.add_argument("--heads", type=int, default=4, metavar="N", help=f"attention heads: {HEADS} (4)")
+    model.add_argument(
+        "--heads", type=int, default=4, metavar="N", help=f"attention heads: {', '.join(map(str, HEADS))} (4)"
+    )
     read = trace.add_argument_group("what it reads")
     read.add_argument("--target", default="", metavar="TEXT", help="what the decoder of an encoder-decoder reads "
                       "(its own translation)")  # fmt: skip
@@ -66,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     shown.add_argument("--predictions", type=int, default=5, metavar="N", help="likeliest tokens to show first (5)")
     shown.add_argument("--csv", metavar="PATH", help="instead, print each number of the value at a path as a table")
     shown.add_argument("--save", type=Path, metavar="FILE", help="also write the values to FILE, which ends in "
-                       f"{' or '.join(export.KINDS)}")  # fmt: skip
+                       ".safetensors or .npz")  # fmt: skip
     commands.add_parser("models", help="list the trained models", description="List the trained models.")
     return made
 
@@ -79,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")  # what is written here is Korean as often as not
     try:
-        _models() if asked.command == "models" else _trace(asked)
+        {"models": lambda _: _models(), "trace": _trace, None: lambda _: made.print_help()}[asked.command](asked)
     except BrokenPipeError:  # the reader has seen enough: `... | head`
         sys.stderr.close()
         return 0
@@ -104,10 +106,10 @@ def _models() -> None:
 
 
 def _trace(asked: argparse.Namespace) -> None:
+    from explorer import export, notebook  # with torch, which takes seconds: not for --help
+
     if asked.save and asked.save.suffix not in export.KINDS:
         raise ValueError(f"--save needs a file that ends in {' or '.join(export.KINDS)}, not {asked.save.name!r}.")
-    from explorer import notebook  # torch takes seconds: not for --help, nor for what is wrong before it
-
     seen = notebook.read(
         asked.text, f"{asked.architecture}-{asked.norm}-{asked.heads}", target=asked.target, edits=asked.edit,
         other=asked.other, beginning=asked.beginning,
@@ -123,6 +125,8 @@ def _trace(asked: argparse.Namespace) -> None:
 
 def _table(seen, pattern: str, count: int) -> None:
     """The tokens, the predictions, and a row for each value."""
+    from explorer import frames
+
     found = seen.select(pattern)
     if not found:
         raise ValueError(f"No value's path fits {pattern!r}; without --values you see them all.")
@@ -134,7 +138,9 @@ def _table(seen, pattern: str, count: int) -> None:
     rows = [("value", "axes", "least", "mean", "largest")]
     for path, value in found.items():
         figures = frames.statistics(value)
-        axes = " × ".join(f"{size} {axis}" if axis != "1" else axis for axis, size in zip(value.axes, figures["shape"], strict=True))
+        axes = " × ".join(
+            f"{size} {axis}" if axis != "1" else axis for axis, size in zip(value.axes, figures["shape"], strict=True)
+        )
         numbers = (figures[name] for name in ("least", "mean", "largest"))
         rows.append((path, axes, *("–" if number is None else f"{number:.4g}" for number in numbers)))
     wide = [max(len(row[column]) for row in rows) for column in range(2)]

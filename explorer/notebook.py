@@ -101,8 +101,11 @@ class Recording(Mapping[str, Value]):
     def predictions(self, count: int = 5, position: int | None = None) -> list[tuple[str, float]]:
         """The likeliest tokens and their probabilities at a position: an encoder's first mask, or the last token.
 
-        Raises ValueError for a position that the text lacks.
+        Raises ValueError for a position that the text lacks, and for more tokens than the vocabulary has.
         """
+        vocabulary = self.model.config.vocabulary
+        if not 1 <= count <= vocabulary:
+            raise ValueError(f"There are {vocabulary} tokens to expect, so 1 to {vocabulary} predictions, not {count}.")
         tokens = self.tokens[self.model.config.stacks[-1]]
         if position is None:
             position = len(tokens) - 1

@@ -1,5 +1,7 @@
 """What a reader can take along from a page: pictures, values as files, the page itself, its link, lines of Python."""
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 from explorer import reader
@@ -8,6 +10,9 @@ from explorer.view import View
 from explorer.views.components.take_away import pictures
 from explorer.words import Words
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 KEY = "take away"
 WHOLE = ""  # the choice of all values at once
 TABLE = ".csv"
@@ -15,7 +20,7 @@ TABLE = ".csv"
 
 def begin() -> None:
     """Forget what was on the screen: before a page is drawn."""
-    st.session_state.pictured = {}  # path -> tensor, written by the components that draw values
+    st.session_state.pictured = []  # paths and tensors, written by the components that draw values
 
 
 @st.fragment
@@ -54,16 +59,16 @@ def _opened(view: View) -> tuple[str, tuple[int, ...] | None]:
 
 def _offered(view: View) -> list[str]:
     """The values of the pass, those first that are on the screen, and all at once."""
-    first = [path for path in (_opened(view)[0], *st.session_state.pictured) if path]
-    return list(dict.fromkeys([*filter(lambda path: _is_of(view, path), first), WHOLE, *view.trace]))
+    looked_at = [path] if (path := _opened(view)[0]) else []
+    drawn = [path for path, tensor in st.session_state.pictured if is_of(view, path, tensor)]
+    return list(dict.fromkeys([*looked_at, *drawn, WHOLE, *view.trace]))
 
 
-def _is_of(view: View, path: str) -> bool:
-    """Whether what a picture showed under a path is this pass's value; pages draw other passes besides."""
-    if path not in view.trace:
-        return path in view.trace.parameters
-    drawn = st.session_state.pictured.get(path)
-    return drawn is None or drawn.untyped_storage().data_ptr() == view.trace[path].tensor.untyped_storage().data_ptr()
+def is_of(view: View, path: str, drawn: "Tensor") -> bool:
+    """Whether what a picture showed under a path is this pass's value, or a part of it; pages draw others besides."""
+    if path not in view.trace and path not in view.trace.parameters:
+        return False
+    return drawn.untyped_storage().data_ptr() == view.run.value(path).tensor.untyped_storage().data_ptr()
 
 
 def _facts(view: View) -> list[str]:

@@ -6,10 +6,10 @@ controls.within_frame()
 
 import streamlit as st
 
-from explorer import frames, glossary, reader
+from explorer import export, frames, glossary, reader
 from explorer.analysis.limits import limit, nearest
 from explorer.view import current
-from explorer.views import terms
+from explorer.views import numerals
 from explorer.views.components.arithmetic import arithmetic_panel, scale
 from explorer.views.components.catalogue import catalogue
 from explorer.views.components.matrix import matrix
@@ -41,7 +41,7 @@ def csv() -> bytes:
     """The value as a table with a row for each number, the tokens beside their positions."""
     tokens = {axis: view.tokens_of(path, axis) for axis in value.axes}
     texts = {axis: [token.label for token in found] for axis, found in tokens.items() if found}
-    return frames.frame(value, texts).to_csv(index=False).encode("utf-8-sig")  # the mark tells spreadsheets UTF-8
+    return export.csv(value, texts)
 
 
 def links(title: str, paths: list[str], key: str) -> None:
@@ -101,7 +101,7 @@ with shown:
 
     found = frames.statistics(value)
     figures = [
-        words(f"values.{figure}", number=terms.number(found[figure]))
+        words(f"values.{figure}", number=numerals.number(found[figure]))
         for figure in ("least", "largest", "mean", "deviation")
         if found[figure] is not None and role not in ("id", "mask")
     ]

@@ -49,7 +49,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "take_away": (
         {"config", "reader", "view", "panel", "notebook", "export", "words", "views.components"},
-        {"streamlit"},
+        {"streamlit", "torch"},
     ),
     "panel": ({"reader", "view", "analysis", "views.components"}, {"streamlit"}),
 }

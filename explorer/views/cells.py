@@ -25,6 +25,7 @@ DIVERGING = ["#1D4E6B", "#3F7390", "#6E9AB1", "#A3C0CF", "#FCFCFA", "#E7B3A4", "
 HATCH, GROUND, INK = "#AEB3BA", "#F4F4F0", "#1B2330"
 WIDTH, LABELLED = 640, 48  # pixels of all panels of a row, and the most tokens that are written out
 BESIDE = 4  # panels in a row
+DATA = alt.NamedData("cells")
 
 
 def cells(
@@ -43,10 +44,16 @@ def cells(
         raise ValueError(f"The table has {len(frame):,} numbers, and a chart shows {MOST:,} at most.")
     data = frame.assign(masked=frame.get("masked", False))
     data["value"] = data["value"].astype(float).where(np.isfinite(data["value"].astype(float)), None)
-    # As values within the chart: a table would be refused beyond 5,000 rows, whatever the browser can do.
-    inline = alt.InlineData(values=data.astype(object).where(data.notna(), None).to_dict("records"))
+    rows = data.astype(object).where(data.notna(), None).to_dict("records")
+    # Values by a name within the chart: a table would be refused beyond 5,000 rows, whatever the browser can do.
+    return _drawn(data, axes, weight, limit).properties(title=title, datasets={DATA.name: rows})
+
+
+def _drawn(
+    data: pd.DataFrame, axes: list[str], weight: bool, limit: float | None
+) -> alt.Chart | alt.LayerChart | alt.FacetChart:
     if len(axes) == 1:
-        return _bars(inline, data, axes[0]).properties(title=title)
+        return _bars(data, axes[0])
     row, column = axes[-2:]
     panels = int(data[axes[0]].nunique()) if len(axes) == 3 else 1
     wide, tall = int(data[column].max()) + 1, int(data[row].max()) + 1
@@ -54,21 +61,19 @@ def cells(
     side = min(24, max(2, across)) if {row, column} == {"query", "key"} else None
     width, height = (side * wide, side * tall) if side else (min(24 * wide, across * wide), min(600, max(3, 14) * tall))
     size = {"width": round(width), "height": round(height)}
-    drawn = _cells(inline, data, row, column, weight, limit, size)
+    drawn = _cells(data, row, column, weight, limit, size)
     if len(axes) == 3:
-        return drawn.facet(alt.Facet(f"{axes[0]}:O"), columns=BESIDE).properties(title=title)
-    return drawn.properties(title=title)
+        return drawn.facet(alt.Facet(f"{axes[0]}:O"), columns=BESIDE)
+    return drawn
 
 
-def _cells(
-    inline: alt.InlineData, data: pd.DataFrame, row: str, column: str, weight: bool, limit: float | None, size: dict
-) -> alt.LayerChart:
+def _cells(data: pd.DataFrame, row: str, column: str, weight: bool, limit: float | None, size: dict) -> alt.LayerChart:
     largest = limit or float(data["value"].astype(float).abs().max()) or 1.0
     stops, ends = (SEQUENTIAL, [0, 1]) if weight else (DIVERGING, [-largest, largest])
-    scale = alt.Scale(domain=np.linspace(*ends, len(stops)).round(6).tolist(), range=stops, clamp=True)
+    scale = alt.Scale(domain=np.linspace(*ends, len(stops)).tolist(), range=stops, clamp=True)
     tooltip = [alt.Tooltip(f"{name}:N") for name in data if name != "value"] + [alt.Tooltip("value:Q", format=".4~g")]
     axis = alt.Axis(ticks=False, domain=False, labelOverlap=True, labels=f"{row}_token" not in data)
-    base = alt.Chart(inline, **size).encode(
+    base = alt.Chart(DATA, **size).encode(
         x=alt.X(f"{column}:O", axis=alt.Axis(ticks=False, domain=False, labelOverlap=True, labelAngle=0)),
         y=alt.Y(f"{row}:O", axis=axis),
         tooltip=tooltip,
@@ -86,9 +91,9 @@ def _cells(
     return alt.layer(*layers)
 
 
-def _bars(inline: alt.InlineData, data: pd.DataFrame, axis: str) -> alt.LayerChart:
+def _bars(data: pd.DataFrame, axis: str) -> alt.LayerChart:
     wide = min(24, max(1, WIDTH / len(data))) * len(data)
-    base = alt.Chart(inline, width=round(wide), height=160).encode(
+    base = alt.Chart(DATA, width=round(wide), height=160).encode(
         x=alt.X(f"{axis}:O", axis=alt.Axis(ticks=False, labelOverlap=True, labelAngle=0)),
         tooltip=[alt.Tooltip(f"{name}:N") for name in data if name != "value"] + [alt.Tooltip("value:Q")],
     )

@@ -377,7 +377,7 @@ def matrix(
     Raises ValueError as `payload` does.
     """
     if path:
-        st.session_state.setdefault("pictured", {})[path] = value.tensor  # what is on the screen, to be taken away
+        st.session_state.setdefault("pictured", []).append((path, value.tensor))  # on the screen: see take_away.py
     shape = shape_of(value)
     state = st.session_state.get(key)
     made = valid(state.get("cell"), shape) if isinstance(state, Mapping) else None
