@@ -315,7 +315,8 @@ def share(page: str, words: Words) -> None:
 
 
 # Streamlit can add an address to the browser's history but not replace it there. This component can, so that going
-# back leads to the page before and not through every choice. It also says which language the page is in.
+# back leads to the page before and not through every choice. It also says which language the page is in, and that the
+# menu of a narrow window is no list: Streamlit puts something else between its list and the entries.
 _ADDRESS = st.components.v2.component(
     "explorer_address",
     js="""export default function ({ data }) {
@@ -324,6 +325,10 @@ _ADDRESS = st.components.v2.component(
     window.history.replaceState(window.history.state, "", `${window.location.pathname}${search}`);
   }
   document.documentElement.lang = data.language;
+  for (const list of document.querySelectorAll("[data-testid=stSidebarNavItems]")) {
+    list.setAttribute("role", "group");
+    for (const item of list.querySelectorAll("li")) item.setAttribute("role", "presentation");
+  }
 }
 """,
 )

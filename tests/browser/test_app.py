@@ -10,7 +10,7 @@ from explorer import controls
 from explorer.config import ARCHITECTURES
 from explorer.words import LANGUAGES, Words
 from tests.browser.conftest import ROOT
-from tests.browser.faults import faults
+from tests.browser.faults import axe, drawn, faults
 
 APP = ROOT / "app.py"
 PAGES = [name for name, _ in controls.PAGES]
@@ -206,6 +206,8 @@ def test_every_colour_follows_the_theme(address, browser):
         page = context.new_page()
         open_app(page, address, "/start?lang=ko")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        drawn(page)
+        assert axe(page) == []
         grounds.append(page.locator(".chip").nth(1).evaluate("chip => getComputedStyle(chip).backgroundColor"))
         context.close()
     assert grounds[0] != grounds[1]
