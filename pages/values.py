@@ -74,7 +74,7 @@ with shown:
         links(words("values.to"), glossary.consumers(path, trace), "to")
 
     key = f"matrix {path}"
-    row, column = (*value.axes, "", "")[-2:] if len(value.axes) > 1 else (value.axes[0], "")
+    row, column = value.axes[-2:] if len(value.axes) > 1 else (value.axes[0], "")
     index = reader.cell(value.tensor.shape)
 
     def chosen() -> None:
