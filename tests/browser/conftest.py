@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -51,9 +52,9 @@ def browser():
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def server(browser, tmp_path_factory) -> Iterator[Callable[[Path | str], str]]:
-    """`server(script)` runs a script with the project's settings on a free port and returns its address."""
+@contextmanager
+def servers(logs: pytest.TempPathFactory) -> Iterator[Callable[[Path | str], str]]:
+    """`start(script)` runs a script with the project's settings on a free port and returns its address."""
     running = []
 
     def start(script: Path | str) -> str:
@@ -62,7 +63,7 @@ def server(browser, tmp_path_factory) -> Iterator[Callable[[Path | str], str]]:
             port = free.getsockname()[1]
         command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless=true"]
         command += [f"--server.port={port}", "--server.address=127.0.0.1", "--server.fileWatcherType=none"]
-        log = tmp_path_factory.mktemp("server") / "log"
+        log = logs.mktemp("server") / "log"
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         with log.open("w") as output:
             process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=environment)
@@ -77,10 +78,27 @@ def server(browser, tmp_path_factory) -> Iterator[Callable[[Path | str], str]]:
                 time.sleep(0.1)
         raise AssertionError(f"The server did not answer in 30 s: {log.read_text()}")
 
-    yield start
-    for process in running:
-        process.terminate()
-        process.wait(10)
+    try:
+        yield start
+    finally:
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def server(browser, tmp_path_factory) -> Iterator[Callable[[Path | str], str]]:
+    """`server(script)` runs a script for the tests of one file (see `servers`)."""
+    with servers(tmp_path_factory) as start:
+        yield start
+
+
+@pytest.fixture
+def fresh_server(browser, tmp_path_factory) -> Iterator[Callable[[Path | str], str]]:
+    """The same for one test alone: models and passes take memory, and a server keeps them."""
+    with servers(tmp_path_factory) as start:
+        yield start
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def say(page, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_on_a_fresh_server_and_in_every_architecture_and_language(server, page, name):
+def test_a_page_on_a_fresh_server_and_in_every_architecture_and_language(fresh_server, page, name):
     """A deep link as the first visit, with a change and an open panel, without a serious fault (see faults.py)."""
     asked = {
         "lang": "ko" if PAGES.index(name) % 2 else "en",
@@ -81,7 +81,7 @@ def test_a_page_on_a_fresh_server_and_in_every_architecture_and_language(server,
     }
     asked |= {"edit": "off:d0a.h1"}
     panels = {"p": "decoder.layers.0.feed_forward.hidden", "pc": "1,1", "c": "1,2,1"}
-    open_app(page, server(APP), f"/{name}?{urlencode(asked | panels)}")
+    open_app(page, fresh_server(APP), f"/{name}?{urlencode(asked | panels)}")
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert urlsplit(page.url).path == f"/{name}"
     assert asked.items() <= query(page).items()
