@@ -91,8 +91,12 @@ class Recording(Mapping[str, Value]):
             )
         role = glossary.entry(path, self.trace).role
         kind = {"probability": "weight", "mask": "weight"}.get(role, role)
+        drawn = frames.frame(value, labels(self.trace, self.tokens, path, value))
+        if path.endswith("attention.weights"):  # a masked weight is 0, and so may be one that is not masked
+            allowed = self[path.removesuffix("weights") + "allowed"].tensor.expand(self[path].tensor.shape)
+            drawn["masked"] = ~_part(path, Value(allowed, self[path].axes), places).tensor.flatten().numpy()
         return cells.cells(
-            frames.frame(value, labels(self.trace, self.tokens, path, value)),
+            drawn,
             weight=kind == "weight",
             limit=None if kind in ("weight", "id") or path not in self.trace else limit(self.trace, path),
             title=path,

@@ -212,7 +212,8 @@ def test_every_value_is_a_chart_of_its_own_numbers(name):
         flat = [float(number) for number in shown.flatten()]
         drawn = [-np.inf if row["value"] is None else row["value"] for row in rows]
         assert drawn == pytest.approx(flat, rel=1e-6)
-        assert [bool(row["masked"]) for row in rows] == [n == -np.inf for n in flat], path
+        if not path.endswith("attention.weights"):
+            assert [bool(row["masked"]) for row in rows] == [n == -np.inf for n in flat], path
         asked = set(re.findall(r"datum(?:\.(\w+)|\[.(\w+).\])", json.dumps(spec)))
         assert {"".join(name) for name in asked} <= {"masked", *value.axes}  # no expression reads what a token spells
 
@@ -220,6 +221,13 @@ def test_every_value_is_a_chart_of_its_own_numbers(name):
 def _rows(spec: dict) -> list[dict]:
     (rows,) = spec["datasets"].values()  # once, however many layers draw it
     return rows
+
+
+def test_masked_weights_are_marked_and_no_others(seen):
+    path = "decoder.layers.1.self_attention.weights"
+    rows = _rows(seen.chart(path, head=1).to_dict())
+    for row in rows:
+        assert row["masked"] == (row["key"] > row["query"])
 
 
 def test_weights_end_at_one_and_other_numbers_are_symmetrical(seen):

@@ -23,8 +23,8 @@ SEQUENTIAL = [
 ]
 DIVERGING = ["#1D4E6B", "#3F7390", "#6E9AB1", "#A3C0CF", "#FCFCFA", "#E7B3A4", "#D28470", "#B4543F", "#8A2C1B"]
 HATCH, GROUND, INK = "#AEB3BA", "#F4F4F0", "#1B2330"
-WIDTH, LABELLED = 640, 48  # pixels of all panels of a row, and the most tokens that are written out
-BESIDE = 4  # panels in a row
+WIDTH, LABELLED = 560, 48  # pixels of all panels of a row, and the most tokens that are written out
+BESIDE = 2  # panels in a row
 DATA = alt.NamedData("cells")
 
 
@@ -72,10 +72,9 @@ def _cells(data: pd.DataFrame, row: str, column: str, weight: bool, limit: float
     stops, ends = (SEQUENTIAL, [0, 1]) if weight else (DIVERGING, [-largest, largest])
     scale = alt.Scale(domain=np.linspace(*ends, len(stops)).tolist(), range=stops, clamp=True)
     tooltip = [alt.Tooltip(f"{name}:N") for name in data if name != "value"] + [alt.Tooltip("value:Q", format=".4~g")]
-    axis = alt.Axis(ticks=False, domain=False, labelOverlap=True, labels=f"{row}_token" not in data)
     base = alt.Chart(DATA, **size).encode(
         x=alt.X(f"{column}:O", axis=alt.Axis(ticks=False, domain=False, labelOverlap=True, labelAngle=0)),
-        y=alt.Y(f"{row}:O", axis=axis),
+        y=alt.Y(f"{row}:O", axis=_axis(data, row)),
         tooltip=tooltip,
     )
     layers = [
@@ -83,24 +82,37 @@ def _cells(data: pd.DataFrame, row: str, column: str, weight: bool, limit: float
         base.transform_filter(alt.datum.masked).mark_rect(fill=GROUND),
         base.transform_filter(alt.datum.masked).mark_text(text="╱", color=HATCH),
     ]
-    if f"{row}_token" in data and data[row].max() < LABELLED:
-        first = base.transform_filter(alt.datum[column] == 0)
-        layers.append(
-            first.mark_text(align="right", dx=-6, color=INK, limit=90).encode(x=alt.value(0), text=f"{row}_token:N")
-        )
+    if _written(data, row):
+        layers.append(_tokens(base.transform_filter(alt.datum[column] == 0), row))
     return alt.layer(*layers)
 
 
+def _written(data: pd.DataFrame, axis: str) -> bool:
+    """Whether the tokens of an axis are written beside it, in the place of numbers."""
+    return f"{axis}_token" in data and data[axis].max() < LABELLED
+
+
+def _axis(data: pd.DataFrame, axis: str) -> alt.Axis:
+    written = _written(data, axis)
+    padding = {"titlePadding": 84} if written else {}
+    return alt.Axis(ticks=False, domain=False, labelOverlap=True, labels=not written, **padding)
+
+
+def _tokens(base: alt.Chart, axis: str) -> alt.Chart:
+    """What stands at each place of the vertical axis."""
+    return base.mark_text(align="right", dx=-6, color=INK, limit=76).encode(x=alt.value(0), text=f"{axis}_token:N")
+
+
 def _bars(data: pd.DataFrame, axis: str) -> alt.LayerChart:
-    wide = min(24, max(1, WIDTH / len(data))) * len(data)
-    base = alt.Chart(DATA, width=round(wide), height=160).encode(
-        x=alt.X(f"{axis}:O", axis=alt.Axis(ticks=False, labelOverlap=True, labelAngle=0)),
-        tooltip=[alt.Tooltip(f"{name}:N") for name in data if name != "value"] + [alt.Tooltip("value:Q")],
+    """Bars upwards; where tokens are written beside them, to the right."""
+    tooltip = [alt.Tooltip(f"{name}:N") for name in data if name != "value"] + [alt.Tooltip("value:Q")]
+    if _written(data, axis):
+        base = alt.Chart(DATA, width=WIDTH // 2, height=18 * len(data)).encode(
+            y=alt.Y(f"{axis}:O", axis=_axis(data, axis)), tooltip=tooltip
+        )
+        bars = base.mark_bar(color=SEQUENTIAL[6]).encode(x=alt.X("value:Q", title=None))
+        return alt.layer(bars, _tokens(base, axis))
+    base = alt.Chart(DATA, width=round(min(24, max(1, WIDTH / len(data))) * len(data)), height=160).encode(
+        x=alt.X(f"{axis}:O", axis=alt.Axis(ticks=False, labelOverlap=True, labelAngle=0)), tooltip=tooltip
     )
-    bars = base.mark_bar(color=SEQUENTIAL[6]).encode(y=alt.Y("value:Q", title=None))
-    if f"{axis}_token" not in data or len(data) > LABELLED:
-        return alt.layer(bars)
-    words = base.mark_text(angle=315, align="right", dx=-8, dy=10, color=INK, limit=90).encode(
-        y=alt.value(178), text=f"{axis}_token:N"
-    )
-    return alt.layer(bars, words)
+    return alt.layer(base.mark_bar(color=SEQUENTIAL[6]).encode(y=alt.Y("value:Q", title=None)))
