@@ -3,8 +3,9 @@
     python -m bench.browser                          every page; prints a table, and writes bench/browser.json
     python -m bench.browser overview attention --tokens 12 40 --model decoder-pre-4 encoder-decoder-pre-4
 
-A script in the page notes when something last changed: the page's elements, those inside its pictures, and what is
-drawn on a canvas; two frames later it was painted. The server's time is from the browser's message to the last answer,
+A script in the page notes when a picture's canvas was first drawn, and when something last changed: the page's
+elements, those inside its pictures, a canvas; a frame later it was painted. (The picture of the whole pass fades from
+the old to the new for 160 ms, so its last change comes that much later.) The server's time is from the browser's message to the last answer,
 the bytes are those of the answers. Medians of some rounds, each another text of the same length.
 """
 
@@ -39,9 +40,14 @@ STORY = (
     "hello to the dog and the dog was very happy. They played with the ball all day and then they went home. "
 )
 WATCH = """
-window.bench = { changed: 0, started: 0 };
+window.bench = { changed: 0, started: 0, drawn: 0 };
 const note = () => requestAnimationFrame(() => setTimeout(() => { window.bench.changed = performance.now(); }));
-const start = () => { window.bench.started = performance.now(); window.bench.changed = 0; };
+const draw = () => {
+  note();
+  if (!window.bench.drawn) requestAnimationFrame(() => setTimeout(() => { window.bench.drawn ||= performance.now(); }));
+};
+window.bench.note = note;
+const start = window.bench.start = () => { window.bench.started = performance.now(); window.bench.changed = window.bench.drawn = 0; };
 const seen = (changes) => {
   if (changes.some(({ target }) => !target.closest?.("[data-testid=stStatusWidget], [data-testid=stTextArea]"))) note();
 };
@@ -55,8 +61,8 @@ Element.prototype.attachShadow = function (options) {
   return root;
 };
 for (const name of ["putImageData", "drawImage", "fillRect", "fill", "stroke", "fillText"]) {
-  const draw = CanvasRenderingContext2D.prototype[name];
-  CanvasRenderingContext2D.prototype[name] = function (...given) { note(); return draw.apply(this, given); };
+  const paint = CanvasRenderingContext2D.prototype[name];
+  CanvasRenderingContext2D.prototype[name] = function (...given) { draw(); return paint.apply(this, given); };
 }
 document.addEventListener("DOMContentLoaded", () => watch(document.body, false));
 document.addEventListener("keydown", (event) => { if (event.ctrlKey && event.key === "Enter") start(); }, true);
@@ -119,13 +125,15 @@ class Watched:
         )
 
     def measure(self, act) -> dict:
-        """Milliseconds to the last paint and of the server, and kilobytes received, of an action."""
+        """Milliseconds to the first and the last paint and of the server, and kilobytes received, of an action."""
         self.sent.clear(), self.received.clear()
         act()
         self.settle()
         painted = self.page.evaluate("window.bench.changed - window.bench.started")
+        drawn = self.page.evaluate("Math.max(0, window.bench.drawn - window.bench.started)")
         server = self.received[-1][0] - self.sent[0] if self.sent and self.received else 0.0
         return {
+            "drawn": drawn,
             "painted": painted,
             "server": 1000 * server,
             "kB": sum(size for _, size in self.received) / 1000,
@@ -153,8 +161,8 @@ def actions(page: Page, ready: list[str]) -> dict:
         box = maps.first.bounding_box()
         for step in range(12):
             page.mouse.move(box["x"] + box["width"] * (0.2 + 0.05 * step), box["y"] + box["height"] * 0.5)
-        page.evaluate("start()")
-        page.evaluate("note()")
+        page.evaluate("window.bench.start()")
+        page.evaluate("window.bench.note()")
 
     found = {
         "text": lambda round_: commit(page, ready[round_ % len(ready)]),
@@ -199,13 +207,15 @@ def main() -> None:
         with sync_playwright() as playwright:
             path = os.environ.get("CHROMIUM", "/usr/bin/chromium")
             browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-            print(f"{'page':16}{'model':24}{'tokens':>7}  {'action':8}{'painted':>9}{'server':>9}{'kB':>8}  messages")
+            print(
+                f"{'page':16}{'model':24}{'tokens':>7}  {'action':8}{'drawn':>7}{'painted':>9}{'server':>9}{'kB':>8}  messages"
+            )
             for name in chosen.pages:
                 for model in chosen.model:
                     for tokens in chosen.tokens:
                         for row in bench(address, browser, name, model, tokens):
                             rows.append(row)
-                            print(f"{name:16}{model:24}{tokens:7}  {row['action']:8}{row['painted']:9.0f}"
+                            print(f"{name:16}{model:24}{tokens:7}  {row['action']:8}{row['drawn']:7.0f}{row['painted']:9.0f}"
                                   f"{row['server']:9.0f}{row['kB']:8.0f}  {row['messages']:.0f}", flush=True)  # fmt: skip
     finally:
         server.terminate()
