@@ -4,9 +4,9 @@
     python -m bench.browser overview attention --tokens 12 40 --model decoder-pre-4 encoder-decoder-pre-4
 
 A script in the page notes when a picture's canvas was first drawn, and when something last changed: the page's
-elements, those inside its pictures, a canvas; a frame later it was painted. (The picture of the whole pass fades from
-the old to the new for 160 ms, so its last change comes that much later.) The server's time is from the browser's message to the last answer,
-the bytes are those of the answers. Medians of some rounds, each another text of the same length.
+elements, those inside its pictures, a canvas; a frame later it was painted. The server's time is from the browser's
+message to the last answer, the bytes are those of the answers. Medians of some rounds, each another text of the same
+length.
 """
 
 import argparse
@@ -35,6 +35,8 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-backgroun
 TOKENS = (12, 32, 64, 128, 256)
 ROUNDS = 5
 QUIET = 0.6  # seconds without a change after which a page counts as painted
+HEAD = f"{'page':16}{'model':24}{'tokens':>7}  {'action':8}{'drawn':>7}{'painted':>9}{'server':>8}{'kB':>7}  messages"
+LINE = "{page:16}{model:24}{tokens:7}  {action:8}{drawn:7.0f}{painted:9.0f}{server:8.0f}{kB:7.0f}  {messages:.0f}"
 STORY = (
     "One day a little girl went to the park with her mom. She saw a big dog and the dog had a red ball. The girl said "
     "hello to the dog and the dog was very happy. They played with the ball all day and then they went home. "
@@ -47,7 +49,8 @@ const draw = () => {
   if (!window.bench.drawn) requestAnimationFrame(() => setTimeout(() => { window.bench.drawn ||= performance.now(); }));
 };
 window.bench.note = note;
-const start = window.bench.start = () => { window.bench.started = performance.now(); window.bench.changed = window.bench.drawn = 0; };
+const start = () => Object.assign(window.bench, { started: performance.now(), changed: 0, drawn: 0 });
+window.bench.start = start;
 const seen = (changes) => {
   if (changes.some(({ target }) => !target.closest?.("[data-testid=stStatusWidget], [data-testid=stTextArea]"))) note();
 };
@@ -207,16 +210,13 @@ def main() -> None:
         with sync_playwright() as playwright:
             path = os.environ.get("CHROMIUM", "/usr/bin/chromium")
             browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-            print(
-                f"{'page':16}{'model':24}{'tokens':>7}  {'action':8}{'drawn':>7}{'painted':>9}{'server':>9}{'kB':>8}  messages"
-            )
+            print(HEAD)
             for name in chosen.pages:
                 for model in chosen.model:
                     for tokens in chosen.tokens:
                         for row in bench(address, browser, name, model, tokens):
                             rows.append(row)
-                            print(f"{name:16}{model:24}{tokens:7}  {row['action']:8}{row['drawn']:7.0f}{row['painted']:9.0f}"
-                                  f"{row['server']:9.0f}{row['kB']:8.0f}  {row['messages']:.0f}", flush=True)  # fmt: skip
+                            print(LINE.format(**row), flush=True)
     finally:
         server.terminate()
     RESULT.write_text(json.dumps(rows, indent=1) + "\n")
