@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from explorer import checkpoints
 from explorer.config import ARCHITECTURES, MASK, NORMS
-from explorer.controls import FIRST_TEXT
+from explorer.reader import FIRST_TEXT
 from explorer.tokens import Tokenizer
 from explorer.trace import trace
 from explorer.views.components import stave

@@ -9,7 +9,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.style.setProperty("--third", set.third);
   const pick = (what) => setTriggerValue("pick", what);
   // By the root, so that small effects still show beside a large one.
-  const shade = (effect) => diverging(ground, set, Math.sign(effect) * Math.sqrt(Math.min(1, Math.abs(effect) / (data.limit || 1))));
+  const shade = (effect) => diverging(ground, set, clamp(effect / (data.limit || 1), -1, 1));
   const css = (colour) => `rgb(${colour.map(Math.round)})`;
   const sentence = (one) => [one.said, one.off ? data.words.off : one.changed ? data.words.changed : "",
     one.number ? fill(data.words.effect, { n: one.number }) : ""].filter(Boolean).join(" · ");
