@@ -37,7 +37,7 @@ EXAMPLES = {
     "encoder": (
         "The little [MASK] was very happy.",
         "Lily went to the [MASK] with her mom.",
-        "오늘 날씨가 정말 [MASK].",
+        "나는 밥[MASK] 먹었어요.",
     ),
     "decoder": (
         "Once upon a time, there was a little",

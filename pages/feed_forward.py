@@ -22,7 +22,7 @@ ORDERS = ("open", "write", "push")
 READY = {
     "encoder": (
         "The big dog saw the little [MASK] dog.",
-        "강아지가 물을 마시고 [MASK]를 먹었어요.",
+        "개가 집[MASK] 갔어요.",
         "She was very [MASK].",
     ),
     "decoder": ("The big dog saw the little dog and the", "고양이가 물을 마시고 밥을", "Once upon a time there was a"),

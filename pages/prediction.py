@@ -25,7 +25,7 @@ READY = {
     "encoder": (
         "She was very [MASK] because she lost her doll.",
         "The [MASK] ate the [MASK].",
-        "고양이[MASK] 물을 마셔요.",
+        "나는 학교[MASK] 갔어요.",
     ),
     "decoder": ("Tom had a red ball. Tom lost his", "Once upon a time, there was a", "고양이가 물을"),
     "encoder-decoder": ("The girl reads a book.", "I did not buy the red car.", "The doctor is in the kitchen."),
