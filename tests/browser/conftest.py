@@ -115,7 +115,7 @@ def page(browser):
     page = context.new_page()
     page.on("console", note)
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(45_000)
     yield page
     context.close()
     assert not errors, "\n".join(errors)

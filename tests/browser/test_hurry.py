@@ -69,7 +69,7 @@ def test_what_is_typed_while_a_run_is_on_is_what_counts(address, page):
 
 def test_two_tabs_of_one_browser_are_two_visits(address, page):
     other = page.context.new_page()
-    other.set_default_timeout(20_000)
+    other.set_default_timeout(45_000)
     open_app(page, address, "/heads?lang=en&arch=decoder&s=The+cat+sat.&edit=off:d0a.h1")
     open_app(other, address, "/heads?lang=ko&arch=encoder&s=The+[MASK]+ran.")
     radios(page, "Layer").nth(2).click()
