@@ -121,7 +121,7 @@ def test_words_of_like_meaning_lie_close_in_the_models_that_ship(name):
     table, tokenizer = checkpoints.load(name).embedding, Tokenizer.load(checkpoints.TOKENIZER)
     for word, others in (
         (" cat", (" dog", " mouse", " bird", " rabbit", " bear")),
-        (" park", (" garden", " beach", " kitchen", " school", " store")),
+        (" park", (" garden", " beach", " kitchen", " school", " store", " pond", " village", " market", " forest")),
     ):
         (token,) = tokenizer.encode(word)
         likely = {piece.id for other in others for piece in tokenizer.encode(other)}
