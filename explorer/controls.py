@@ -11,6 +11,7 @@ from explorer.config import MAX_TOKENS
 from explorer.reader import choices, choose, option, set_option, words
 from explorer.view import View, reading, translates_itself
 from explorer.views.changes import in_words
+from explorer.views.components.tokens import strip
 from explorer.views.numerals import number
 from explorer.words import LANGUAGES, Words, verbatim
 
@@ -104,6 +105,18 @@ def pick_option(name: str, offered: Sequence[str], written: Callable[[str], str]
         on_change=lambda: set_option(name, st.session_state[key]),
     )
     return st.session_state[key]
+
+
+def token_row(view: View, stack: str, hint: str) -> None:
+    """The tokens of a stack in a row; a click follows another one. `hint` says what that does on the page."""
+    strip(
+        view.tokens[stack],
+        name=view.words("start.tokens.alt", n=len(view.tokens[stack])),
+        key=f"tokens {stack}",
+        focus=view.place_in(stack),
+        on_pick=lambda position: view.look_at(stack, position),
+        hint=hint,
+    )
 
 
 def look_for(sentences: Sequence[tuple[str, str]]) -> None:

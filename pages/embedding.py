@@ -14,7 +14,7 @@ from explorer.views import embedding as charts
 from explorer.views import tables
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
-from explorer.views.components.tokens import Bar, bars, strip
+from explorer.views.components.tokens import Bar, bars
 from explorer.views.numerals import fixed
 from explorer.words import verbatim
 
@@ -40,19 +40,7 @@ if len(config.stacks) > 1:
 tokens = view.tokens[stack]
 place = view.place_in(stack)
 
-
-def look_at(position: int) -> None:
-    view.look_at(stack, position)
-
-
-strip(
-    tokens,
-    name=words("start.tokens.alt", n=len(tokens)),
-    key=f"tokens {stack}",
-    focus=place,
-    on_pick=look_at,
-    hint=words("embedding.follow"),
-)
+controls.token_row(view, stack, words("embedding.follow"))
 st.markdown(prose["ids"])
 
 # The four steps for one token
@@ -69,7 +57,7 @@ def clicked(name: str, key: str) -> None:
     chosen = st.session_state[key]["cell"]
     reader.set_option("cell", f"{name},{chosen[-1]}" if chosen else "")
     if chosen and len(chosen) > 1:
-        look_at(chosen[0])
+        view.look_at(stack, chosen[0])
 
 
 token = verbatim(tokens[place].label)
@@ -167,7 +155,7 @@ with flat:
     def picked() -> None:
         chosen = st.session_state["map"]["selection"]["pick"]
         if chosen:
-            look_at(int(chosen[0]["position"]))
+            view.look_at(stack, int(chosen[0]["position"]))
 
     st.altair_chart(
         charts.plane(plane.points.numpy(), [token.label for token in tokens], ends[stage], place, same, words),

@@ -14,7 +14,6 @@ from explorer.view import broken, current
 from explorer.views import numerals, residuals
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
-from explorer.views.components.tokens import strip
 from explorer.words import verbatim
 
 FEW = 0.98  # of the numbers of a line, by size, that the colours tell apart
@@ -49,19 +48,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", ke
 tokens = view.tokens[stack]
 place = view.place_in(stack)
 
-
-def look_at(position: int) -> None:
-    view.look_at(stack, position)
-
-
-strip(
-    tokens,
-    name=words("start.tokens.alt", n=len(tokens)),
-    key=f"tokens {stack}",
-    focus=place,
-    on_pick=look_at,
-    hint=words("residuals.follow"),
-)
+controls.token_row(view, stack, words("residuals.follow"))
 
 # The same sublayer of the same text in both norm orders, each with its own trained model
 
@@ -116,7 +103,7 @@ def open_cell(path: str, index: tuple[int, ...]) -> None:
     if path not in known:
         reader.open_value(path, index)
         return
-    look_at(index[0])
+    view.look_at(stack, index[0])
     reader.set_option("line", known[path] if known[path] in figures else f"{known[path]},{index[1]}")
 
 
