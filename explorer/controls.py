@@ -9,7 +9,7 @@ from explorer.address import Notice, shortened
 from explorer.changes import Change, write
 from explorer.config import MAX_TOKENS
 from explorer.reader import choices, choose, option, set_option, words
-from explorer.view import View, reading, translates_itself
+from explorer.view import Attention, View, reading, translates_itself
 from explorer.views.changes import in_words
 from explorer.views.components.tokens import strip
 from explorer.views.numerals import number
@@ -105,6 +105,32 @@ def pick_option(name: str, offered: Sequence[str], written: Callable[[str], str]
         on_change=lambda: set_option(name, st.session_state[key]),
     )
     return st.session_state[key]
+
+
+def pick_attention(view: View, offered: Sequence[Attention] = (), written: str = "attention") -> Attention:
+    """Which attention a page is about, of all that there are or of those offered; a choice where there are several.
+
+    `written` begins the keys of their names (`attention.decoder.self`).
+    """
+    known = {one.code: one for one in offered or view.attentions}
+    usual, *others = known
+    if not others:
+        return known[usual]
+    label = view.words("attention.which")
+    return known[pick_option("attention", list(known), lambda code: view.words(f"{written}.{code}"), usual, label)]
+
+
+def pick_head(view: View, page: str) -> None:
+    """Which head a page is about, in a control of its own. It stays the reader's choice on every other page."""
+    key = f"{page} head"
+    st.session_state[key] = view.head
+    st.segmented_control(
+        view.words("head"),
+        range(view.config.heads),
+        key=key,
+        required=True,
+        on_change=lambda: reader.choose(head=st.session_state[key]),
+    )
 
 
 def token_row(view: View, stack: str, hint: str) -> None:

@@ -42,6 +42,27 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Attention:
+    """One attention of a model, of which each layer has one: the stack that asks, and whether another one is asked."""
+
+    stack: str
+    crossing: bool = False
+
+    @property
+    def code(self) -> str:
+        """How a link names it: `decoder.self`, `decoder.cross`."""
+        return f"{self.stack}.{'cross' if self.crossing else 'self'}"
+
+    @property
+    def sublayer(self) -> str:
+        return "cross_attention" if self.crossing else "self_attention"
+
+    def path(self, layer: int | str) -> str:
+        """Where it stands in a layer: `decoder.layers.0.self_attention`."""
+        return f"{self.stack}.layers.{layer}.{self.sublayer}"
+
+
+@dataclass(frozen=True)
 class View:
     """What a page draws: the recorded pass of the texts at hand, and where in it the reader looks.
 
@@ -103,6 +124,12 @@ class View:
     @property
     def stack(self) -> str:
         return self.config.stacks[-1]
+
+    @property
+    def attentions(self) -> list[Attention]:
+        """The attentions of each layer, those of the stack that predicts first."""
+        first, *others = (Attention(stack) for stack in self.config.stacks[::-1])
+        return [first, *(Attention(first.stack, crossing=True) for _ in others), *others]
 
     def over(self, run: Pass) -> "View":
         """The same view of another pass over the same texts, for instance an edited one."""

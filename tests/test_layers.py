@@ -41,7 +41,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"config", "changes", "tokens", "checkpoints", "words", "address", "passes", "reader", "analysis"},
         {"streamlit"},
     ),
-    "beside": ({"address", "reader", "view", "analysis"}, set()),
+    "beside": ({"tokens", "trace", "address", "reader", "view", "analysis"}, {"torch"}),
     "lesson": ({"config", "address", "passes", "reader", "view", "analysis"}, set()),
     "controls": (
         {"config", "changes", "checkpoints", "words", "address", "passes", "reader", "view", "views"},

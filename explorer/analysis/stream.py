@@ -71,6 +71,11 @@ def stages(trace: Trace, stack: str | None = None) -> list[Stage]:
     return [entrance, *(Stage(sub.leaves, sub.layer, sub.kind) for sub in sublayers(trace, stack))]
 
 
+def after_layer(trace: Trace, layer: int, stack: str | None = None) -> Stage:
+    """The stream that a layer of a stack hands on, by default of the one that predicts."""
+    return [stage for stage in stages(trace, stack) if stage.layer == layer][-1]
+
+
 def parameter(trace: Trace, path: str) -> Tensor:
     """A parameter's numbers, apart from training."""
     return trace.parameters[path].detach()
