@@ -47,6 +47,7 @@ FITTING: dict[Action, tuple[str, ...]] = {  # the sublayers that an action fits
 HEADED = ("off", "scale", "mean", "block", "only", "unscaled", *RULES)  # can be done to a single head
 LEVELS = ("off", "scale", "mean")  # of these a place has one at a time
 PAIRED = ("block", "only")
+ALONE = ("off", "unplaced", "mean", "unscaled", "unmasked", "unlinked", "gelu", "relu", *RULES)  # need only a place
 CHANGING = ("off", "scale", "mean", "block", "only")  # these change a value; the others put another in its place
 
 
@@ -69,6 +70,11 @@ class Change:
     path: str | None = None
     position: int | None = None
 
+    @property
+    def place(self) -> tuple[str | None, int | None, str | None, int | None, int | None]:
+        """Where it is made, whatever is done there: the stack, the layer, the sublayer, the head, the neuron."""
+        return self.stack, self.layer, self.sublayer, self.head, self.neuron
+
 
 def write(changes: Sequence[Change]) -> str:
     """The text of several changes; `read` makes the same changes of it."""
@@ -78,6 +84,23 @@ def write(changes: Sequence[Change]) -> str:
 def read(text: str) -> list[Change]:
     """The changes that a text names. Raises ValueError, in one sentence, for a text that names none."""
     return [_read(part.strip()) for part in text.split(";") if part.strip()]
+
+
+def offered(place: Change) -> list[Change]:
+    """What can be done at the place of a change: the actions that fit it and need nothing else, each as a change.
+
+    The parts of a whole stack are not levelled together.
+    """
+    found = []
+    for action in ALONE:
+        change = Change(action, *place.place)
+        try:
+            _checked(write([change]), change)
+        except ValueError:
+            continue
+        if action != "mean" or place.sublayer is not None:
+            found.append(change)
+    return found
 
 
 def _write(change: Change) -> str:

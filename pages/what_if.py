@@ -2,13 +2,14 @@
 
 import streamlit as st
 
-from explorer import controls, panel, reader
-from explorer.analysis import edits
+from explorer import changes, controls, panel, reader, trial
+from explorer.analysis import edits, sweeps
 from explorer.analysis.predictions import prediction
 from explorer.analysis.stream import stages
-from explorer.changes import Change, read, write
+from explorer.changes import Change
 from explorer.config import ACTIVATIONS, MASK
 from explorer.trace import Value
+from explorer.trial import Sweep, Trial
 from explorer.view import current, reading
 from explorer.views.changes import place_in_words
 from explorer.views.components import switches
@@ -17,10 +18,8 @@ from explorer.views.components.tokens import strip
 from explorer.views.window import around
 from explorer.words import strong, verbatim
 
-QUICK = 48  # tokens up to which every head is tried without being asked for: half a second
 LISTED = 5  # tokens of a prediction, before and after
 COLUMNS = 12  # positions of a map between two sentences; of longer ones those around the focus
-KEPT = 12  # sweeps that a visit remembers
 GENDER = ("The girl was happy because", "The boy was happy because")
 MASKED = tuple(f"{text} [MASK] had a new ball." for text in GENDER)
 READY = {  # pairs of sentences
@@ -71,7 +70,10 @@ def ready() -> dict[str, tuple[Change, ...]]:
     return found
 
 
-if reader.choices().model in reader.models():
+def examples() -> None:
+    """Ready changes, a click each, and what to look for in those that are made."""
+    if reader.choices().model not in reader.models():
+        return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="examples"):
         st.markdown(f":gray[{words('what_if.try')}]", width="content")
         for name, made in ready().items():
@@ -82,41 +84,49 @@ if reader.choices().model in reader.models():
     for name, made in ready().items():
         if made == reader.choices().edits:
             st.markdown(f":violet-background[{words('look_for.now')}] {prose[f'try {name}']}")
-view = current()
-config, made = view.config, view.choices.edits
-before, after = view.plain.trace, view.trace
-tokens = view.tokens[view.stack]
 
 
-# The place that was clicked last, and the token whose logit is looked at
+# Sweeps
 
 
-def fits(place: Change) -> bool:
-    try:
-        edits.install([place], config)
-    except ValueError:
-        return False
-    return True
+def start(kind: str) -> None:
+    reader.set_option("sweep", kind)
 
 
-def chosen_place() -> Change:
-    """The place at hand, as the change that switches it off."""
-    usual = Change("off", view.stack, view.layer, "self_attention", head=view.head)
-    try:
-        found = read(f"off:{reader.option('place')}")
-    except ValueError:
-        return usual
-    return found[0] if len(found) == 1 and fits(found[0]) else usual
+def offer(sweep: Sweep):
+    """A way to start a sweep or go on with it, or how far it has come; returns where its progress is shown."""
+    done, all, slot = sweep.done, len(sweep.tries), st.empty()
+    if done < all and sweep.kind not in sweep.trial.running:
+        with slot.container(horizontal=True, vertical_alignment="center"):
+            if done:
+                st.markdown(f":gray[{words('what_if.partial', n=done, all=all)}]", width="content")
+            label = words("what_if.go_on") if done else words(f"what_if.sweep.{sweep.kind}", n=all)
+            st.button(label, key=f"sweep {sweep.kind}", on_click=start, args=(sweep.kind,))
+    return slot
 
 
-def code(place: Change) -> str:
-    """A place as a link has it: d0a.h2."""
-    return write([place]).removeprefix("off:")
+def go_on(sweep: Sweep, slot) -> None:
+    """Try each change that has not been tried, with a bar and a button to stop; then draw the page with what came."""
+    if not sweep.left:
+        return
+
+    def progress() -> tuple[float, str]:
+        return sweep.done / len(sweep.tries), words("what_if.trying", n=sweep.done, all=len(sweep.tries))
+
+    with slot.container(horizontal=True, vertical_alignment="center", key="sweeping"):
+        bar = st.progress(*progress(), width=320)
+        st.button(words("generation.stop"), key="sweep stop", on_click=start, args=("off",))
+    for _ in sweep.go_on():
+        bar.progress(*progress())
+    st.rerun()
+
+
+# The model, and what stands where in it
 
 
 def switch(code: str) -> None:
     """Switch a place off, or on again, and look at it. For callbacks."""
-    one = read(f"off:{code}")[0]
+    one = trial.place_of(code)
     reader.set_option("place", code)
     if one.layer is not None:
         reader.choose(layer=one.layer, **({"head": one.head} if one.head is not None else {}))
@@ -124,189 +134,78 @@ def switch(code: str) -> None:
         reader.edit(one)
 
 
-place = chosen_place()
-likely = prediction(before, view.focus, 1).best[0][0]
-token = reader.whole("token", likely, config.vocabulary)
-bold = strong(view.token(token).label)
-
-
-# Sweeps: what has been tried of each is kept by the visit, so one that was stopped goes on where it was
-
-
-def tried(kind: str) -> dict[str, float]:
-    """The effects found so far, by the text of the change."""
-    known = st.session_state.setdefault("what_if tried", {})
-    run = view.run if reader.option("over") == "changed" else view.plain
-    at = (
-        kind,
-        view.choices.model,
-        run.ids,
-        run.changes,
-        view.other if kind == "patch" else run.other,
-        view.focus,
-        token,
-    )
-    if kind == "neurons":
-        at = (*at, layer_of_neurons)
-    if at not in known:
-        while len(known) >= KEPT:
-            del known[next(iter(known))]
-        known[at] = {}
-    return known[at]
-
-
-def start(kind: str) -> None:
-    reader.set_option("sweep", kind)
-
-
-def sweep_button(kind: str, tries: list[Change]):
-    """A way to start a sweep or go on with it, or how far it has come; returns where its progress is shown."""
-    done, slot = len(tried(kind)), st.empty()
-    if done < len(tries) and kind not in running:
-        with slot.container(horizontal=True, vertical_alignment="center"):
-            if done:
-                st.markdown(f":gray[{words('what_if.partial', n=done, all=len(tries))}]", width="content")
-            label = words("what_if.go_on") if done else words(f"what_if.sweep.{kind}", n=len(tries))
-            st.button(label, key=f"sweep {kind}", on_click=start, args=(kind,))
-    return slot
-
-
-def sweep(kind: str, tries: list[Change], slot) -> None:
-    """Try each change that has not been tried, with a bar and a button to stop."""
-    found = tried(kind)
-    left = [change for change in tries if write([change]) not in found]
-    if not left:
-        return
-    with slot.container(horizontal=True, vertical_alignment="center", key="sweeping"):
-        bar = st.progress(len(found) / len(tries), words("what_if.trying", n=len(found), all=len(tries)), width=320)
-        st.button(words("generation.stop"), key="sweep stop", on_click=start, args=("off",))
-    run = view.run if reader.option("over") == "changed" else view.plain
-    going = edits.sweep(
-        run.model, run.source, run.target, left, view.focus, token, read(run.changes), view.second and view.second.trace
-    )
-    for step in going:
-        found[write([step.change])] = step.effect
-        bar.progress(len(found) / len(tries), words("what_if.trying", n=len(found), all=len(tries)))
-    st.rerun()
-
-
-layer_of_neurons = (place.stack, view.layer if place.layer is None else place.layer)
-short = sum(map(len, view.tokens.values())) <= QUICK
-asked = reader.option("sweep", "model" if short else "off", ("off", "model", "neurons", "patch"))
-running = {"off": ()}.get(asked, ("model", asked) if short else (asked,))
-
-
-# The model, and what stands where in it
-
-st.subheader(words("what_if.model"), anchor=False)
-tries = {"model": [*edits.sublayers(config), *edits.heads(config)]}
-with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="named"):
-    st.markdown(words("what_if.colours", token=bold), width="content")
-    if view.edited:
-        controls.pick_option("over", ("trained", "changed"), lambda name: words(f"what_if.over.{name}"), "trained")
-slots = {"model": sweep_button("model", tries["model"])}
-effects = tried("model")
-neuron_effects = tried("neurons")
-in_force = [made[number] for number in view.fitting]
-
-
-def shown(place: Change, label: str) -> switches.Switch:
+def switch_at(sweep: Sweep, place: Change, label: str) -> switches.Switch:
     """A place, what is changed in it, and what was found when it was tried."""
-    here = [one for one in in_force if (one.stack, one.layer, one.sublayer, one.head, one.neuron) == where(place)]
-    off = any(one.action == "off" for one in here)
-    found = neuron_effects if place.neuron is not None else effects
+    view = sweep.trial.view
+    in_force = (view.choices.edits[number] for number in view.fitting)
+    here = [one.action for one in in_force if one.place == place.place]
+    off = "off" in here
     return switches.Switch(
-        code(place), label, place_in_words(place, words, config.stacks), found.get(write([place])), off,
+        trial.code(place), label, place_in_words(place, words, view.config.stacks), sweep.effect(place), off,
         bool(here) and not off,
     )  # fmt: skip
 
 
-def where(place: Change) -> tuple:
-    return place.stack, place.layer, place.sublayer, place.head, place.neuron
+def sublayer(sweep: Sweep, itself: Change) -> switches.Sublayer:
+    """A sublayer and its heads, as switches."""
+    config, name = sweep.trial.view.config, words(f"part.{itself.sublayer}")
+    heads = [one for one in sweep.tries if one.head is not None and one.place[:3] == itself.place[:3]]
+    label = str if len(config.stacks) > 1 else lambda n: words("head.of", n=n)  # two attentions leave less room
+    return switches.Sublayer(switch_at(sweep, itself, name), [switch_at(sweep, one, label(one.head)) for one in heads])
 
 
-def sublayer(stack: str, layer: int, kind: str) -> switches.Sublayer:
-    itself = Change("off", stack, layer, kind)
-    if kind == "feed_forward":
-        return switches.Sublayer(shown(itself, words("part.feed_forward")))
-    heads = [
-        shown(
-            Change("off", stack, layer, kind, head=head),
-            words("head.of", n=head) if len(config.stacks) == 1 else str(head),  # two attentions leave less room
-        )
-        for head in range(config.heads)
+def lane(sweep: Sweep, stack: str) -> switches.Lane:
+    """A stack and its layers, as switches."""
+    subs = [one for one in sweep.tries if one.stack == stack and one.head is None]
+    layers = [
+        (words("layer.of", n=layer), [sublayer(sweep, one) for one in subs if one.layer == layer])
+        for layer in range(sweep.trial.view.config.layers)
     ]
-    return switches.Sublayer(shown(itself, words(f"part.{kind}")), heads)
+    return switches.Lane(switch_at(sweep, Change("off", stack), words(f"stack.{stack}")), layers)
 
 
-def lane(stack: str) -> switches.Lane:
-    layers = []
-    for layer in range(config.layers):
-        kinds = [one.sublayer for one in edits.sublayers(config) if (one.stack, one.layer) == (stack, layer)]
-        layers.append((words("layer.of", n=layer), [sublayer(stack, layer, kind) for kind in kinds]))
-    return switches.Lane(shown(Change("off", stack), words(f"stack.{stack}")), layers)
+def model(tried: Trial) -> tuple:
+    """The model as switches, coloured by what each does. Returns the sweep and where its progress is shown."""
+    config = tried.view.config
+    st.subheader(words("what_if.model"), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="named"):
+        st.markdown(words("what_if.colours", token=token_of(tried)), width="content")
+        if tried.view.edited:
+            controls.pick_option("over", ("trained", "changed"), lambda name: words(f"what_if.over.{name}"), "trained")
+    sweep = tried.sweep("model", [*sweeps.sublayers(config), *sweeps.heads(config)])
+    slot = offer(sweep)
+    switches.model(
+        words,
+        key="what if model",
+        lanes=[lane(sweep, stack) for stack in config.stacks],
+        chosen=trial.code(tried.place),
+        limit=sweep.limit,
+        on_switch=switch,
+    )
+    return sweep, slot
 
 
-def largest(found: dict[str, float]) -> float:
-    return max(map(abs, found.values()), default=0.0) or 1.0
-
-
-switches.model(
-    words,
-    key="what if model",
-    lanes=[lane(stack) for stack in config.stacks],
-    chosen=code(place),
-    limit=largest(effects),
-    on_switch=switch,
-)
+def token_of(tried: Trial) -> str:
+    """The token whose logit is looked at, in Markdown."""
+    return strong(tried.view.token(tried.token).label)
 
 
 # What can be done at the place at hand, and the prediction before and after
 
 
-def actions(place: Change) -> list[Change]:
-    """What fits a place, as changes of it."""
-    here = dict(zip(("stack", "layer", "sublayer", "head", "neuron"), where(place), strict=True))
-    names = ["off", "mean", "unscaled", "unmasked", "unlinked", *ACTIVATIONS, "alike", "distance", "embeddings"]
-    if place.sublayer is None:
-        names = ["off", "unplaced", *names[2:]]
-    found = []
-    for name in names:
-        change = Change(name, **here)
-        try:
-            read(write([change]))
-        except ValueError:
-            continue
-        if name != config.activation:
-            found.append(change)
-    return found
+def actions(tried: Trial) -> None:
+    """What can be done at the place at hand, as buttons that stay down, and a number to multiply it by."""
+    config, place, made = tried.view.config, tried.place, tried.view.choices.edits
+    offered = {one.action: one for one in changes.offered(place) if one.action != config.activation}
+    key = f"what if actions {trial.code(place)}"
 
+    def act() -> None:
+        """Bring the changes of the place to what is pressed."""
+        for name, change in offered.items():
+            if (change in made) != (name in st.session_state[key]):
+                reader.edit(change)
 
-def act(offered: dict[str, Change], key: str) -> None:
-    """Bring the changes of the place at hand to what is pressed."""
-    for name, change in offered.items():
-        if (change in made) != (name in st.session_state[key]):
-            reader.edit(change)
-
-
-def scale(place: Change) -> None:
-    """Multiply the place at hand, by 1 for what it was."""
-    factor = st.session_state["what if factor"]
-    same = [one for one in made if one.action == "scale" and where(one) == where(place)]
-    if factor != 1:
-        reader.edit(Change("scale", *where(place), factor=factor))
-    elif same:
-        reader.edit(same[0])
-
-
-if place.sublayer is None:
-    (done, seen), inside = st.columns([6, 5], gap="large"), None
-else:
-    done, inside, seen = st.columns([4, 5, 5], gap="large")
-with done:
     st.markdown(f"**{place_in_words(place, words, config.stacks)}**")
-    offered = {change.action: change for change in actions(place)}
-    key = f"what if actions {code(place)}"
     st.session_state[key] = [name for name, change in offered.items() if change in made]
     st.pills(
         words("what_if.actions"),
@@ -316,16 +215,34 @@ with done:
         format_func=lambda name: words(f"what_if.do.{name}"),
         label_visibility="collapsed",
         on_change=act,
-        args=(offered, key),
     )
     if place.sublayer is not None:
-        factors = [one.factor for one in made if one.action == "scale" and where(one) == where(place)]
-        st.session_state["what if factor"] = min(max(factors[0], -1000.0), 1000.0) if factors else 1.0
-        st.number_input(
-            words("what_if.factor"), -1000.0, 1000.0, step=0.5, key="what if factor", on_change=scale, args=(place,),
-            width=160,
-        )  # fmt: skip
-with seen:
+        factor(tried)
+
+
+def factor(tried: Trial) -> None:
+    """The number that the place at hand is multiplied by."""
+    same = [one for one in tried.view.choices.edits if one.action == "scale" and one.place == tried.place.place]
+
+    def scale() -> None:
+        """Multiply the place, by 1 for what it was."""
+        factor = st.session_state["what if factor"]
+        if factor != 1:
+            reader.edit(Change("scale", *tried.place.place, factor=factor))
+        elif same:
+            reader.edit(same[0])
+
+    st.session_state["what if factor"] = min(max(same[0].factor, -1000.0), 1000.0) if same else 1.0
+    st.number_input(
+        words("what_if.factor"), -1000.0, 1000.0, step=0.5, key="what if factor", on_change=scale, width=160
+    )
+
+
+def outcome(tried: Trial) -> None:
+    """The prediction at the focus before and after, with the token whose logit is looked at."""
+    view, tokens = tried.view, tried.view.tokens[tried.view.stack]
+    masking, here = view.config.architecture == "encoder", tokens[view.focus]
+    before, after = view.plain.trace, view.trace
     strip(
         tokens,
         name=words("start.tokens.alt", n=len(tokens)),
@@ -334,83 +251,96 @@ with seen:
         on_pick=lambda at: reader.choose(focus=at),
         hint=words("start.focus"),
     )
-    masked = config.architecture != "encoder" or tokens[view.focus].id == MASK
-    st.markdown(
-        words("what_if.behind" if config.architecture == "encoder" else "what_if.next",
-              token=strong(tokens[view.focus].label), n=view.focus)
-    )  # fmt: skip
-    if not masked:
+    st.markdown(words("what_if.behind" if masking else "what_if.next", token=strong(here.label), n=view.focus))
+    if masking and here.id != MASK:
         st.markdown(f":gray[{words('ff.not_masked')}]")
-    share = {name: run["probabilities"].tensor[view.focus] for name, run in (("before", before), ("after", after))}
-    logit = {name: run["logits"].tensor[view.focus] for name, run in (("before", before), ("after", after))}
-    ids = [id for run in (before, after) for id, _ in prediction(run, view.focus, LISTED).best]
-    ids = sorted({*ids, token}, key=lambda id: -float(share["before"][id]))
+    first, second = (run["probabilities"].tensor[view.focus] for run in (before, after))
+    moved = after["logits"].tensor[view.focus] - before["logits"].tensor[view.focus]
+    ids = {id for run in (before, after) for id, _ in prediction(run, view.focus, LISTED).best} | {tried.token}
     switches.outcomes(
         words,
         key="what if outcomes",
         rows=[
-            switches.Outcome(
-                view.token(id), float(share["before"][id]), float(share["after"][id]),
-                float(logit["after"][id] - logit["before"][id]),
-            )
-            for id in ids
+            switches.Outcome(view.token(id), float(first[id]), float(second[id]), float(moved[id]))
+            for id in sorted(sorted(ids), key=lambda id: -float(first[id]))
         ],
-        chosen=token,
+        chosen=tried.token,
         on_token=lambda id: reader.set_option("token", str(id)),
-    )  # fmt: skip
+    )
     if not view.edited:
         st.markdown(f":gray[{words('what_if.none')}]")
 
 
 # Inside the place at hand: pairs of an attention, neurons of a feed-forward layer
 
-with inside or done:
-    if place.sublayer in ("self_attention", "cross_attention"):
-        path = f"{place.stack}.layers.{place.layer}.{place.sublayer}"
-        weights = after[f"{path}.weights"].tensor
-        asking, asked = view.tokens_of(f"{path}.weights", "query"), view.tokens_of(f"{path}.weights", "key")
-        how = controls.pick_option(
-            "pair", ("block", "only", "open"), lambda name: words(f"what_if.pair.{name}"), "block",
-            words("what_if.pairs"),
-        )  # fmt: skip
-        pairs = f"what if pairs {code(place)}"
-        st.session_state[pairs] = {"cell": None}
 
-        def pair() -> None:
-            cell = st.session_state[pairs]["cell"]
-            if cell and how == "open":
-                panel.open_at(f"{path}.weights", (place.head or 0, *cell))
-            elif cell:
-                reader.edit(Change(how, place.stack, place.layer, place.sublayer, place.head, pair=tuple(cell)))
+def pairs(tried: Trial) -> None:
+    """The weights of the attention at hand; a click keeps a query from a key, or from every other."""
+    view, place = tried.view, tried.place
+    path = f"{place.stack}.layers.{place.layer}.{place.sublayer}"
+    weights, key = view.trace[f"{path}.weights"].tensor, f"what if pairs {trial.code(place)}"
+    how = controls.pick_option(
+        "pair", ("block", "only", "open"), lambda name: words(f"what_if.pair.{name}"), "block", words("what_if.pairs")
+    )
+    st.session_state[key] = {"cell": None}
 
-        matrix(
-            Value(weights.mean(0) if place.head is None else weights[place.head], ("query", "key")),
-            name=place_in_words(place, words, config.stacks),
-            path=f"{path}.weights",
-            part=() if place.head is None else (place.head,),
-            key=pairs,
-            rows=asking,
-            columns=asked,
-            scale="weight",
-            allowed=after[f"{path}.allowed"].tensor,
-            focus=view.place_in(place.stack),
-            language=words.language,
-            on_choose=pair,
-        )
-        panel.show(view, "what-if-pairs", f"{path}.weights")
-    elif place.sublayer == "feed_forward":
-        stack, layer = layer_of_neurons
-        tries["neurons"] = edits.neurons(config, stack, layer)
-        st.markdown(words("what_if.neurons", n=config.d_ff, token=bold))
-        slots["neurons"] = sweep_button("neurons", tries["neurons"])
-        switches.neurons(
-            words,
-            key="what if neurons",
-            neurons=[shown(one, words("edit.neuron", n=one.neuron)) for one in tries["neurons"]],
-            chosen=code(place),
-            limit=largest(neuron_effects),
-            on_switch=switch,
-        )
+    def pair() -> None:
+        cell = st.session_state[key]["cell"]
+        if cell and how == "open":
+            panel.open_at(f"{path}.weights", (place.head or 0, *cell))
+        elif cell:
+            reader.edit(Change(how, place.stack, place.layer, place.sublayer, place.head, pair=tuple(cell)))
+
+    matrix(
+        Value(weights.mean(0) if place.head is None else weights[place.head], ("query", "key")),
+        name=place_in_words(place, words, view.config.stacks),
+        path=f"{path}.weights",
+        part=() if place.head is None else (place.head,),
+        key=key,
+        rows=view.tokens_of(f"{path}.weights", "query"),
+        columns=view.tokens_of(f"{path}.weights", "key"),
+        scale="weight",
+        allowed=view.trace[f"{path}.allowed"].tensor,
+        focus=view.place_in(place.stack),
+        language=words.language,
+        on_choose=pair,
+    )
+    panel.show(view, "what-if-pairs", f"{path}.weights")
+
+
+def neurons(tried: Trial) -> tuple:
+    """The neurons of the layer at hand as switches. Returns their sweep and where its progress is shown."""
+    sweep = tried.sweep("neurons", sweeps.neurons(tried.view.config, tried.place.stack, tried.layer))
+    st.markdown(words("what_if.neurons", n=tried.view.config.d_ff, token=token_of(tried)))
+    slot = offer(sweep)
+    switches.neurons(
+        words,
+        key="what if neurons",
+        neurons=[switch_at(sweep, one, words("edit.neuron", n=one.neuron)) for one in sweep.tries],
+        chosen=trial.code(tried.place),
+        limit=sweep.limit,
+        on_switch=switch,
+    )
+    return sweep, slot
+
+
+def at_hand(tried: Trial) -> list[tuple]:
+    """What can be done at the place at hand, what is inside it, and the prediction. Returns the sweeps offered."""
+    if tried.place.sublayer is None:
+        done, seen = st.columns([6, 5], gap="large")
+        inside = done
+    else:
+        done, inside, seen = st.columns([4, 5, 5], gap="large")
+    with done:
+        actions(tried)
+    with seen:
+        outcome(tried)
+    with inside:
+        if tried.place.sublayer in changes.ATTENTION:
+            pairs(tried)
+        elif tried.place.sublayer == "feed_forward":
+            return [neurons(tried)]
+    return []
 
 
 # The change through depth
@@ -423,45 +353,51 @@ def named(stage) -> str:
     return f"{words('layer.of', n=stage.layer)} {words(f'part.{stage.kind}')}"
 
 
-st.subheader(words("what_if.depth"), anchor=False)
-drawn, told = st.columns([8, 3], gap="large") if len(config.stacks) == 1 else (st.container(), st.container())
-told.markdown(prose["depth"])
-paths = []
-with drawn:
-    if not view.edited:
-        st.markdown(f":gray[{words('what_if.none')}]")
-    for stack in config.stacks if view.edited else ():
-        found = edits.shifts(before, after, stack)
-        paths += [shift.path for shift in found]
-        window = around(view.place_in(stack), len(view.tokens[stack]), COLUMNS)
-        if len(config.stacks) > 1:
-            st.markdown(f"**{words(f'stack.{stack}')}**")
-        switches.stages(
-            words,
-            key=f"what if depth {stack}",
-            names=[named(shift) for shift in found],
-            tokens=view.tokens[stack],
-            window=window,
-            numbers={(row, at): float(shift.share[at]) for row, shift in enumerate(found) for at in window},
-            share=True,
-            focus=view.place_in(stack),
-            limit=1.0,
-            on_stage=lambda row, at, found=found: panel.open_at(found[row].path, (at, 0)),
-        )
-        if left_out := len(view.tokens[stack]) - len(window):
-            st.caption(words("prediction.lens_window", n=left_out))
-    if view.edited:
+def through_depth(tried: Trial) -> None:
+    """How far the changes moved the stream of each stack, stage by stage."""
+    view = tried.view
+    st.subheader(words("what_if.depth"), anchor=False)
+    if len(view.config.stacks) == 1:
+        drawn, told = st.columns([8, 3], gap="large")
+    else:
+        drawn, told = st.container(), st.container()
+    told.markdown(prose["depth"])
+    with drawn:
+        if not view.edited:
+            st.markdown(f":gray[{words('what_if.none')}]")
+            return
+        paths = [path for stack in view.config.stacks for path in moved_stream(view, stack)]
         panel.show(view, "what-if-depth", *paths)
+
+
+def moved_stream(view, stack: str) -> list[str]:
+    """How far each stage of a stack's stream moved at each position. Returns the paths of the stages."""
+    found = edits.shifts(view.plain.trace, view.trace, stack)
+    window = around(view.place_in(stack), len(view.tokens[stack]), COLUMNS)
+    if len(view.config.stacks) > 1:
+        st.markdown(f"**{words(f'stack.{stack}')}**")
+    switches.stages(
+        words,
+        key=f"what if depth {stack}",
+        names=[named(shift) for shift in found],
+        tokens=view.tokens[stack],
+        window=window,
+        numbers={(row, at): float(shift.share[at]) for row, shift in enumerate(found) for at in window},
+        share=True,
+        focus=view.place_in(stack),
+        limit=1.0,
+        on_stage=lambda row, at: panel.open_at(found[row].path, (at, 0)),
+    )
+    if left_out := len(view.tokens[stack]) - len(window):
+        st.caption(words("prediction.lens_window", n=left_out))
+    return [shift.path for shift in found]
 
 
 # Patching from a second sentence
 
-st.subheader(words("what_if.patch"), anchor=False)
-told, typed = st.columns([5, 6], gap="large")
-told.markdown(prose["patch"])
-if len(config.stacks) > 1:
-    told.markdown(prose["patch encoder-decoder"])
-with typed:
+
+def second_sentence(view) -> None:
+    """The box of the second sentence, and ready pairs."""
 
     def take() -> None:
         reader.choose(other=st.session_state["what if other"])
@@ -475,60 +411,86 @@ with typed:
     st.text_input(words("what_if.second"), key="what if other", on_change=take)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="examples-pairs"):
         st.markdown(f":gray[{words('what_if.pairs_ready')}]", width="content")
-        sentences = TRANSLATED if len(config.stacks) > 1 else READY[config.architecture][words.language]
+        translating = len(view.config.stacks) > 1
+        sentences = TRANSLATED if translating else READY[view.config.architecture][words.language]
         for number, sentence in enumerate(sentences):
             label = " / ".join(map(verbatim, sentence[:2]))
             st.button(label, key=f"pair {number}", type="tertiary", on_click=set_side_by_side, args=sentence)
 
-if view.second:
-    stack = config.stacks[0]
-    if len(config.stacks) > 1:
+
+def patching(tried: Trial) -> list[tuple]:
+    """What each vector of a second sentence would do here. Returns the sweep that is offered, if there is one."""
+    view, stacks = tried.view, tried.view.config.stacks
+    st.subheader(words("what_if.patch"), anchor=False)
+    told, typed = st.columns([5, 6], gap="large")
+    told.markdown(prose["patch"])
+    if len(stacks) > 1:
+        told.markdown(prose["patch encoder-decoder"])
+    with typed:
+        second_sentence(view)
+    if not view.second:
+        return []
+    stack = stacks[0]
+    if len(stacks) > 1:
         stack = controls.pick_option(
-            "side", config.stacks, lambda name: words(f"side.{name}"), stack, words("residuals.stack")
+            "side", stacks, lambda name: words(f"side.{name}"), stack, words("residuals.stack")
         )
-    there = view.second.trace
-    here, second_tokens = view.tokens[stack], reading(view.choices.other, config.stacks[0]).tokens
-    if stack != config.stacks[0]:
-        second_tokens = here
-    middle = next((at for at, (a, b) in enumerate(zip(here, second_tokens, strict=False)) if a.id != b.id), 0)
-    window = around(middle, min(len(here), len(second_tokens)), COLUMNS)
-    tries["patch"] = [one for one in edits.patches(before, there, stack) if one.position in window]
-    slots["patch"] = sweep_button("patch", tries["patch"])
-    found = tried("patch")
-    if found:
-        far = controls.pick_option(
-            "patched", ("one", "all"), lambda name: words(f"what_if.patched.{name}"), "one", words("what_if.click")
-        )
-        rows = stages(before, stack)
-
-        def patch(row: int, at: int) -> None:
-            reader.edit(Change("patch", path=rows[row].path, position=None if far == "all" else at))
-
-        st.markdown(words("what_if.patched", token=bold))
-        switches.stages(
-            words,
-            key="what if patches",
-            names=[named(stage) for stage in rows],
-            tokens=here,
-            window=window,
-            numbers={
-                (row, at): found[text]
-                for row, stage in enumerate(rows)
-                for at in window
-                if (text := write([Change("patch", path=stage.path, position=at)])) in found
-            },
-            share=False,
-            focus=None,
-            limit=largest(found),
-            on_stage=patch,
-        )
-    if len(window) < min(len(here), len(second_tokens)):
-        st.caption(words("what_if.window", n=min(len(here), len(second_tokens)) - len(window)))
-    if len(here) != len(second_tokens):
-        st.caption(words("what_if.lengths", here=len(here), there=len(second_tokens)))
+    here = there = view.tokens[stack]
+    if stack == stacks[0]:
+        there = reading(view.choices.other, stack).tokens
+    length = min(len(here), len(there))
+    apart = next((at for at, (a, b) in enumerate(zip(here, there, strict=False)) if a.id != b.id), 0)
+    window = around(apart, length, COLUMNS)
+    tries = sweeps.patches(view.plain.trace, view.second.trace, stack)
+    sweep = tried.sweep("patch", [one for one in tries if one.position in window])
+    slot = offer(sweep)
+    if sweep.done:
+        patches(sweep, stack, window)
+    if len(window) < length:
+        st.caption(words("what_if.window", n=length - len(window)))
+    if len(here) != len(there):
+        st.caption(words("what_if.lengths", here=len(here), there=len(there)))
+    return [(sweep, slot)]
 
 
-# What, why, how
+def patches(sweep: Sweep, stack: str, window: range) -> None:
+    """What each patch was found to do, stages down and positions across; a click makes it."""
+    rows = stages(sweep.trial.view.plain.trace, stack)
+    far = controls.pick_option(
+        "patched", ("one", "all"), lambda name: words(f"what_if.patched.{name}"), "one", words("what_if.click")
+    )
+
+    def patch(row: int, at: int) -> None:
+        reader.edit(Change("patch", path=rows[row].path, position=None if far == "all" else at))
+
+    found = {
+        (row, at): sweep.effect(Change("patch", path=stage.path, position=at))
+        for row, stage in enumerate(rows)
+        for at in window
+    }
+    st.markdown(words("what_if.patched", token=token_of(sweep.trial)))
+    switches.stages(
+        words,
+        key="what if patches",
+        names=[named(stage) for stage in rows],
+        tokens=sweep.trial.view.tokens[stack],
+        window=window,
+        numbers={cell: effect for cell, effect in found.items() if effect is not None},
+        share=False,
+        focus=None,
+        limit=sweep.limit,
+        on_stage=patch,
+    )
+
+
+# The page
+
+examples()
+tried = trial.of(current())
+offered = [model(tried)]
+offered += at_hand(tried)
+through_depth(tried)
+offered += patching(tried)
 
 told, beside = st.columns(2, gap="large")
 told.markdown(prose["what"])
@@ -536,6 +498,6 @@ beside.markdown(prose["why"])
 st.subheader(words("references"), anchor=False)
 st.markdown(prose["references"])
 
-for kind in running:
-    if kind in slots:
-        sweep(kind, tries[kind], slots[kind])
+for sweep, slot in offered:
+    if sweep.kind in tried.running:
+        go_on(sweep, slot)

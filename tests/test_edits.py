@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer import checkpoints
-from explorer.analysis import attention, edits, rules
+from explorer.analysis import attention, edits, rules, sweeps
 from explorer.analysis.stream import last_stack, stages, sublayers
 from explorer.changes import ACTIONS, RULES, Change, read, write
 from explorer.config import Config
@@ -196,7 +196,7 @@ def test_patching_a_sentence_with_itself_changes_nothing_bit_for_bit(kind):
     made, ids = model(config), texts(config, padding=0)
     before = trace(made, *ids)
     whole = [Change("patch", path=path) for path in before]
-    for change in (*whole, *edits.patches(before, before, last_stack(before))):
+    for change in (*whole, *sweeps.patches(before, before, last_stack(before))):
         assert edits.same(before, trace(made, *ids, edits.install([change], config, before))), change
 
 
@@ -335,11 +335,11 @@ def test_sweeps_try_every_head_sublayer_and_neuron(kind):
     attentions = {"encoder": 2, "decoder": 2, "encoder-decoder": 6}[kind[0]]
     stack = config.stacks[-1]
     for tries, count in (
-        (edits.heads(config), attentions * 2),
-        (edits.sublayers(config), attentions + 2 * len(config.stacks)),
-        (edits.neurons(config, stack, 1), 24),
+        (sweeps.heads(config), attentions * 2),
+        (sweeps.sublayers(config), attentions + 2 * len(config.stacks)),
+        (sweeps.neurons(config, stack, 1), 24),
     ):
-        steps = list(edits.sweep(made, *ids, tries, -1, 7))
+        steps = list(sweeps.sweep(made, *ids, tries, -1, 7))
         assert [step.done for step in steps] == list(range(1, count + 1)) and {step.total for step in steps} == {count}
         last = trace(made, *ids, edits.install([tries[-1]], config))["logits"].tensor[-1, 7]
         assert steps[-1].logit == float(last) and steps[-1].effect == float(last) - before
@@ -350,7 +350,7 @@ def test_a_sweep_over_other_changes_can_be_stopped():
     config = small()
     made, ids = model(config), texts(config, padding=0)
     changes = read("off:d0a")
-    going = edits.sweep(made, *ids, edits.sublayers(config), -1, 7, changes)
+    going = sweeps.sweep(made, *ids, sweeps.sublayers(config), -1, 7, changes)
     first = next(going)
     assert (first.done, first.total, first.effect) == (1, 4, 0), "what is off already changes nothing"
     assert next(going).effect != 0
@@ -361,8 +361,8 @@ def test_the_patching_map_ends_where_the_other_sentence_does():
     made = model(small())
     here, there = torch.tensor([1, 9, 5, 30]), torch.tensor([1, 9, 22, 30])
     before, other = trace(made, None, here), trace(made, None, there)
-    tries = edits.patches(before, other, "decoder")
-    steps = list(edits.sweep(made, None, here, tries, -1, 7, other=other))
+    tries = sweeps.patches(before, other, "decoder")
+    steps = list(sweeps.sweep(made, None, here, tries, -1, 7, other=other))
     effects = {(step.change.path, step.change.position): step.effect for step in steps}
     whole = float(other["logits"].tensor[-1, 7] - before["logits"].tensor[-1, 7])
     assert effects["decoder.embedding.output", 2] == pytest.approx(whole), "the swapped word is all that differs"

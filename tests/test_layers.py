@@ -42,6 +42,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"streamlit"},
     ),
     "beside": ({"tokens", "trace", "address", "reader", "view", "analysis"}, {"torch"}),
+    "trial": ({"changes", "passes", "reader", "view", "analysis"}, {"streamlit"}),
     "lesson": ({"config", "address", "passes", "reader", "view", "analysis"}, set()),
     "controls": (
         {"config", "changes", "checkpoints", "words", "address", "passes", "reader", "view", "views"},

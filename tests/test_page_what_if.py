@@ -8,7 +8,7 @@ import torch
 from streamlit.runtime.scriptrunner import StopException
 
 from explorer import address, checkpoints, controls, passes
-from explorer.analysis import edits
+from explorer.analysis import edits, sweeps
 from explorer.analysis.predictions import prediction
 from explorer.analysis.stream import stages
 from explorer.changes import Change, read, write
@@ -237,10 +237,10 @@ def test_the_numbers_on_the_model_are_those_of_its_sweep(architecture, over):
     app = opened(architecture, edit=edit, over=over)
     view, token = app.session_state.view, message(app, "what if outcomes")["chosen"]
     made = read(edit) if over == "changed" else []
-    tries = [*edits.sublayers(view.config), *edits.heads(view.config)]
+    tries = [*sweeps.sublayers(view.config), *sweeps.heads(view.config)]
     expected = {
         write([step.change]).removeprefix("off:"): step.effect
-        for step in edits.sweep(view.run.model, view.run.source, view.run.target, tries, view.focus, token, made)
+        for step in sweeps.sweep(view.run.model, view.run.source, view.run.target, tries, view.focus, token, made)
     }
     data = message(app, "what if model")
     drawn = [sub for lane in data["lanes"] for layer in lane["layers"] for sub in layer["subs"]]
@@ -253,7 +253,7 @@ def test_the_numbers_on_the_model_are_those_of_its_sweep(architecture, over):
 
 
 def test_a_sweep_that_is_interrupted_keeps_what_it_has_says_so_and_goes_on(monkeypatch):
-    tried, sweep = [], edits.sweep
+    tried, sweep = [], sweeps.sweep
 
     def halting(*given):
         for step in sweep(*given):
@@ -262,7 +262,7 @@ def test_a_sweep_that_is_interrupted_keeps_what_it_has_says_so_and_goes_on(monke
             if len(tried) == 5:
                 raise StopException
 
-    monkeypatch.setattr(edits, "sweep", halting)
+    monkeypatch.setattr(sweeps, "sweep", halting)
     app = opened("decoder", sweep="off")
     words = Words("en")
     assert words("what_if.sweep.model", n=24) in labels(app) and not tried
@@ -279,13 +279,13 @@ def test_a_sweep_that_is_interrupted_keeps_what_it_has_says_so_and_goes_on(monke
 
 
 def test_the_neurons_of_a_layer(monkeypatch):
-    neurons = edits.neurons
-    monkeypatch.setattr(edits, "neurons", lambda *where: neurons(*where)[:20])
+    neurons = sweeps.neurons
+    monkeypatch.setattr(sweeps, "neurons", lambda *where: neurons(*where)[:20])
     app = opened("decoder", place="d1f", sweep="neurons")
     view, data = app.session_state.view, message(app, "what if neurons")
     token = message(app, "what if outcomes")["chosen"]
     tries = neurons(view.config, "decoder", 1)[:20]
-    steps = edits.sweep(view.run.model, None, view.run.target, tries, view.focus, token)
+    steps = sweeps.sweep(view.run.model, None, view.run.target, tries, view.focus, token)
     assert [one["effect"] for one in data["neurons"]] == [step.effect for step in steps]
     sizes = [abs(one["effect"]) for one in data["strongest"]]
     assert len(sizes) == switches.STRONGEST and sizes == sorted(sizes, reverse=True)
@@ -297,8 +297,8 @@ def test_a_patched_position_by_layer_map(architecture):
     view, data = app.session_state.view, message(app, "what if patches")
     here, there = view.trace, view.second.trace
     token = message(app, "what if outcomes")["chosen"]
-    changes = edits.patches(here, there, view.stack)
-    steps = edits.sweep(view.run.model, view.run.source, view.run.target, changes, view.focus, token, other=there)
+    changes = sweeps.patches(here, there, view.stack)
+    steps = sweeps.sweep(view.run.model, view.run.source, view.run.target, changes, view.focus, token, other=there)
     effects = {(step.change.path, step.change.position): step.effect for step in steps}
     rows = stages(here)
     assert [[cell[0] for cell in row] for row in data["rows"]] == [
