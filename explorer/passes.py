@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer import checkpoints
+from explorer import checkpoints, serving
 from explorer.changes import read
 from explorer.config import BOS, Config
 from explorer.tokens import Token, Tokenizer
@@ -87,9 +87,7 @@ def card(name: str) -> dict:
 @st.cache_resource(show_spinner=False, max_entries=24)
 def model(name: str) -> "Transformer":
     """A trained model. Raises CheckpointError when a file of it is missing or altered."""
-    import torch
-
-    torch.set_num_threads(1)  # many visitors share the processor: measured faster for them than several threads each
+    serving.prepare()
     return checkpoints.load(name)
 
 
