@@ -47,8 +47,10 @@ class Trace(Mapping[str, Value]):
 
     `edits` maps a path to functions that take the value and the trace so far and return the value to go on with;
     several at one path are applied in order. `config` is the model's own (None for a module that has none), for what
-    no tensor shows: the epsilon of its norms, its activation.
+    no tensor shows: the epsilon of its norms, its activation. A trace equals itself alone.
     """
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
 
     def __init__(self, model: nn.Module, edits: Mapping[str, Sequence[Edit]] | None = None):
         self.config = getattr(model, "config", None)

@@ -113,6 +113,11 @@ class View:
         asked = ";".join(filter(None, (made, more)))
         return passes.edited(name, *read, asked, other) if asked else passes.run(name, *read)
 
+    def followed(self) -> "View":
+        """The same pass, seen where the reader looks by now."""
+        layer, head, focus = _where(reader.choices(), self.tokens[self.stack], self.config)
+        return replace(self, layer=layer, head=head, focus=focus)
+
     @property
     def trace(self):
         return self.run.trace
@@ -240,9 +245,7 @@ def _view(chosen: Choices, words: Words) -> View:
     for stack, texts in read.items():
         if len(texts) != run.trace[f"{stack}.embedding.ids"].tensor.shape[0]:
             raise ValueError(f"{len(texts)} tokens were read, but the {stack} has another number of positions.")
-    focus = _usual_focus(tokens, config) if chosen.focus is None else min(chosen.focus, len(tokens) - 1)
-    layer, head = min(chosen.layer, config.layers - 1), min(chosen.head, config.heads - 1)
-    return View(words, chosen, run, read, layer, head, focus, own, fitting, other)
+    return View(words, chosen, run, read, *_where(chosen, tokens, config), own, fitting, other)
 
 
 def _second(chosen: Choices, config: Config, target: Ids) -> tuple[Ids, Ids]:
@@ -271,6 +274,12 @@ def translates_itself(chosen: Choices) -> bool:
 def blank(text: str) -> bool:
     """Whether nothing of a text can be seen."""
     return not any(character.isprintable() and not character.isspace() for character in text)
+
+
+def _where(chosen: Choices, tokens: tuple[Token, ...], config: Config) -> tuple[int, int, int]:
+    """Layer, head and position that the reader looks at, the nearest that there are."""
+    focus = _usual_focus(tokens, config) if chosen.focus is None else min(chosen.focus, len(tokens) - 1)
+    return min(chosen.layer, config.layers - 1), min(chosen.head, config.heads - 1), focus
 
 
 def _usual_focus(tokens: tuple[Token, ...], config: Config) -> int:

@@ -30,6 +30,7 @@ def open_value() -> None:
     asked = clicked("open")
     if isinstance(asked, dict) and asked.get("path") in view.trace:
         reader.open_value(asked["path"], asked.get("index"))
+        rest()
 
 
 def look_at() -> None:
@@ -52,21 +53,39 @@ def open_layer() -> None:
 def follow() -> None:
     asked = clicked("step")
     reader.set_option("step", asked if asked in view.trace else "")
+    rest()
 
 
-picture = stave.view(view.trace, view.tokens, words, view.token, layer=view.layer, focus=view.focus, masked=MASK)
-stave.stave(
-    picture,
-    key="overview",
-    step=step,
-    on_open=open_value,
-    on_focus=look_at,
-    on_layer=open_layer,
-    on_step=follow,
-)
+def rest() -> None:
+    """Let the whole page follow."""
+    st.session_state["overview_rest"] = True
 
+
+@st.fragment
+def picture() -> stave.View:
+    """The picture. A click in it that opens a layer or follows a token draws it anew before the rest of the page: the
+    picture asks for that once it is painted. Otherwise it would wait for its turn behind all other elements.
+    """
+    if st.session_state.pop("overview_rest", False):
+        st.rerun()
+    now = view.followed()
+    drawn = stave.view(now.trace, now.tokens, words, now.token, layer=now.layer, focus=now.focus, masked=MASK)
+    stave.stave(
+        drawn,
+        key="overview",
+        step=step,
+        on_open=open_value,
+        on_focus=look_at,
+        on_layer=open_layer,
+        on_step=follow,
+        on_painted=rest,
+    )
+    return drawn
+
+
+drawn = picture()
 table = st.expander(words("stave.list"), on_change="rerun", key="overview_list")
 if table.open:
     with table:
         st.markdown(words.prose("overview")["list"])
-        st.dataframe(stave.listing(picture), hide_index=True)
+        st.dataframe(stave.listing(drawn), hide_index=True)

@@ -29,6 +29,7 @@ def address(server):
 
 def opened(page, address: str, path: str):
     open_app(page, address, path)
+    settled(page)
     page.locator(".st-key-take-away button").first.click()
     box = page.locator("#take-away")
     box.locator("li, .head").first.wait_for()

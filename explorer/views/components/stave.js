@@ -2,6 +2,7 @@
 // What arrives is laid out by the modules stave_*.py and packed by stave.py. Nothing here knows an architecture.
 
 const OWN = { query: "blue-color", key: "orange-color", value: "green-color", weight: "violet-color" };
+const TALLEST = 4096; // rows of the image from which cells are drawn: what any browser can hold
 const STEPS = 256; // colours on each side of zero
 const CELLS = new Set(["strip", "plate", "maps", "thumb"]);
 const NARROW = 700, ROOM = 1000; // widths at which the picture stands upright, and has its legend inside
@@ -41,12 +42,21 @@ function palette(element, known) {
   return { ...set, table, css, roles, sign };
 }
 
+/** Deflated text. Written and read without a Blob or a Response, whose answers wait behind the page's other tasks. */
+async function inflated(bytes) {
+  const stream = new DecompressionStream("deflate"), pen = stream.writable.getWriter(), reader = stream.readable.getReader();
+  const written = Promise.all([pen.write(bytes), pen.close()]), decoder = new TextDecoder();
+  let text = "";
+  for (let part = await reader.read(); !part.done; part = await reader.read()) text += decoder.decode(part.value, { stream: true });
+  await written;
+  return text + decoder.decode();
+}
+
 /** The message: [length of the header][header, deflated][cells]. */
 async function unpack(data) {
   const bytes = new Uint8Array(data instanceof Uint8Array ? data.slice() : data);
   const length = new DataView(bytes.buffer).getUint32(0, true), start = 4 + Math.ceil(length / 4) * 4;
-  const header = new Blob([bytes.subarray(4, 4 + length)]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const o = await new Response(header).json();
+  const o = JSON.parse(await inflated(bytes.subarray(4, 4 + length)));
   for (const cells of Object.values(o.cells)) {
     const size = cells.rows * cells.heads * cells.cols, at = start + cells.at;
     cells.numbers = cells.thumb ? new Uint8Array(bytes.buffer, at, size) : new Float32Array(bytes.buffer, at, size);
@@ -183,9 +193,11 @@ class Stave {
     const find = (name) => this.root.querySelector(name);
     [this.bar, this.buttons, this.say, this.stage, this.under, this.canvas, this.over, this.below, this.tip, this.live] =
       [".bar", ".walk", ".say", ".stage", ".under", "canvas", ".over", ".below", ".tip", ".live"].map(find);
+    this.atlas = document.createElement("canvas");
     this.canvas.finer = finely(this, () => this.resize());
     this.step = null;
     this.awaited = null; // the layer that was asked for
+    this.asked = false; // whether another picture was asked for
     this.held = null; // the value under the pointer
     this.makeBar();
     this.stage.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.point(this.seek(event)));
@@ -193,7 +205,7 @@ class Stave {
     this.stage.addEventListener("click", (event) => this.click(event));
     this.stage.addEventListener("keydown", (event) => this.key(event));
     this.stage.addEventListener("blur", () => this.byKey && this.point(null));
-    this.watch = new ResizeObserver(() => this.resize());
+    this.watch = new ResizeObserver(() => this.root.clientWidth !== this.width && this.resize());
     this.watch.observe(this.root);
   }
 
@@ -204,9 +216,10 @@ class Stave {
     if (this.style.textContent !== style) this.style.textContent = style;
     const turn = this.turn = (this.turn ?? 0) + 1, o = await unpack(data);
     if (turn !== this.turn) return; // a newer message has come
-    const first = !this.o;
-    const colours = palette(this.root, this.colours);
-    const changed = first || o.scene !== this.o.scene, themed = colours !== this.colours;
+    const first = !this.o, changed = first || o.scene !== this.o.scene;
+    // What is to be replaced goes first, so that nobody works out its style once more.
+    if (changed) for (const svg of [this.under, this.over]) svg.replaceChildren();
+    const colours = palette(this.root, this.colours), themed = colours !== this.colours;
     this.colours = colours;
     if (first && o.step !== null && o.number.has(o.step)) this.step = o.number.get(o.step);
     if (!changed && !themed) return;
@@ -216,30 +229,33 @@ class Stave {
       if (path) this.step = o.number.get(path) ?? null;
       if (path && !first && this.elsewhere()) this.step = null; // the reader opened another layer
       this.awaited = null;
-      this.images = new Map();
     }
-    if (themed) this.images = new Map();
-    this.root.style.setProperty("--raised", colours.raised);
-    this.root.style.setProperty("--hair", colours.hair);
+    this.places = null;
+    if (themed) {
+      this.root.style.setProperty("--raised", colours.raised);
+      this.root.style.setProperty("--hair", colours.hair);
+    }
     this.held = null;
     this.tip.classList.remove("on");
     this.drawn = null;
     this.label();
     this.resize();
     if (first && this.elsewhere()) this.tellServer();
-    if (changed && !first) {
-      this.stage.classList.remove("changed");
-      void this.stage.offsetWidth;
-      this.stage.classList.add("changed");
+    if (changed && !first && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      for (const part of this.stage.children) part.animate([{ opacity: 0.35 }, {}], { duration: 160, easing: "ease-out" });
     }
     this.tell();
+    if (changed && this.asked) {
+      this.asked = false;
+      requestAnimationFrame(() => setTimeout(() => this.trigger("painted", true)));
+    }
   }
 
   // -- size ------------------------------------------------------------------------------------------------------
 
   resize() {
     if (!this.o) return;
-    const width = this.root.clientWidth;
+    const width = this.width = this.root.clientWidth;
     if (!width) return;
     const form = width < NARROW ? "upright" : "wide", inside = width >= ROOM;
     const picture = this.o.pictures[form];
@@ -258,7 +274,9 @@ class Stave {
       this.drawn = drawn;
       this.picture = picture;
       this.draw(inside);
+      this.places = null;
     }
+    if (!this.places) this.pack();
     const ratio = this.fine || window.devicePixelRatio || 1;
     this.canvas.width = Math.round(picture.w * scale * ratio);
     this.canvas.height = Math.round(picture.h * scale * ratio);
@@ -302,14 +320,15 @@ class Stave {
       if (item.hit || item.kind === "more" || (item.kind === "chip" && item.stack)) this.spots.push(item);
     }
     this.rings = make(this.over, "g", { class: "rings" });
-    const box = legend && inside ? make(this.over, "g", { transform: `translate(${legend.x} ${legend.y})` }) : null;
-    this.below.replaceChildren();
-    if (box) this.legend(box, 1, true);
-    else {
-      const across = clamp(Math.floor(this.root.clientWidth / 230), 1, 4);
+    if (legend && inside) {
+      this.below.replaceChildren();
+      make(this.over, "g", { transform: `translate(${legend.x} ${legend.y})` }).append(this.legend(1, true));
+    } else {
+      const across = clamp(Math.floor(this.width / 230), 1, 4);
       const high = across > 1 ? 52 + 27 * Math.ceil(10 / across) : 325, wide = across * 230;
-      const svg = make(this.below, "svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high });
-      this.legend(svg, across, false);
+      const svg = make(null, "svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high });
+      svg.append(this.legend(across, false));
+      this.below.replaceChildren(svg);
     }
     this.parts = this.spots.filter((spot) => this.o.number.has(spot.p) && spot.kind !== "more" && spot.kind !== "chip")
       .sort((one, other) => this.o.number.get(one.p) - this.o.number.get(other.p));
@@ -489,36 +508,57 @@ class Stave {
 
   // -- cells -----------------------------------------------------------------------------------------------------
 
-  /** A head's cells as a small image, a pixel a cell. */
-  image(item, head, cols) {
-    const cells = this.o.cells[item.p], name = `${item.p} ${head} ${cols}`;
-    if (!this.images.has(name)) {
-      const made = document.createElement("canvas"), share = cells.cols / cols;
-      made.width = cols;
-      made.height = cells.rows;
-      const pen = made.getContext("2d"), pixels = pen.createImageData(cols, cells.rows), table = this.colours.table[item.mode];
-      const ink = new Uint32Array(pixels.data.buffer), allowed = this.masked(item), numbers = cells.numbers;
-      const limit = item.mode === "weight" || item.mode === "mask" ? 1 : cells.limit ?? 1;
-      for (let i = 0; i < cells.rows; i += 1) {
-        for (let j = 0; j < cols; j += 1) {
-          if (allowed && !allowed.numbers[i * cells.cols + j]) continue;
-          let at = this.at(cells, head, i, Math.floor(j * share));
-          for (let k = Math.floor(j * share) + 1; k < Math.floor((j + 1) * share); k += 1) {
-            const other = this.at(cells, head, i, k);
-            if (Math.abs(numbers[other]) > Math.abs(numbers[at])) at = other;
-          }
-          let z = numbers[at] / limit;
-          if (cells.thumb && item.mode === "weight") {
-            if (!numbers[at]) continue;
-            z = ((numbers[at] - 1) / 254) ** 2;
-          } else if (cells.thumb) z = (numbers[at] - 128) / 127;
-          ink[i * cols + j] = table[Math.round((Number.isFinite(z) ? clamp(z, -1, 1) : 0) * STEPS) + STEPS];
-        }
+  /** The cells of all parts in one image, a pixel a cell: where each head's begin. One image is put together, and drawn
+   *  from, in a fraction of the time of many. */
+  pack() {
+    this.places = new Map();
+    let left = 0, top = 0, widest = 0, tallest = 0;
+    for (const item of this.picture.items) {
+      if (!CELLS.has(item.kind)) continue;
+      const cells = this.o.cells[item.p], cols = item.kind === "strip" ? item.cols : cells.cols;
+      for (const head of item.kind === "thumb" ? [item.head ?? 0] : Array(item.kind === "strip" ? 1 : cells.heads).keys()) {
+        const name = `${item.p} ${head} ${cols}`;
+        if (this.places.has(name)) continue;
+        if (top + cells.rows > TALLEST) { left += widest; top = widest = 0; }
+        this.places.set(name, { item, cells, head, cols, left, top });
+        top += cells.rows;
+        widest = Math.max(widest, cols);
+        tallest = Math.max(tallest, top);
       }
-      pen.putImageData(pixels, 0, 0);
-      this.images.set(name, made);
     }
-    return this.images.get(name);
+    const pixels = new ImageData(left + widest, tallest), ink = new Uint32Array(pixels.data.buffer);
+    for (const place of this.places.values()) this.ink(ink, pixels.width, place);
+    this.atlas.width = pixels.width;
+    this.atlas.height = pixels.height;
+    this.atlas.getContext("2d").putImageData(pixels, 0, 0);
+  }
+
+  /** Colour a head's cells at their place in the image. */
+  ink(ink, width, { item, cells, head, cols, left, top }) {
+    const { numbers } = cells, share = cells.cols / cols, table = this.colours.table[item.mode], allowed = this.masked(item);
+    const limit = item.mode === "weight" || item.mode === "mask" ? 1 : cells.limit ?? 1;
+    for (let i = 0; i < cells.rows; i += 1) {
+      for (let j = 0; j < cols; j += 1) {
+        if (allowed && !allowed.numbers[i * cells.cols + j]) continue;
+        let at = this.at(cells, head, i, Math.floor(j * share));
+        for (let k = Math.floor(j * share) + 1; k < Math.floor((j + 1) * share); k += 1) {
+          const other = this.at(cells, head, i, k);
+          if (Math.abs(numbers[other]) > Math.abs(numbers[at])) at = other;
+        }
+        let z = numbers[at] / limit;
+        if (cells.thumb && item.mode === "weight") {
+          if (!numbers[at]) continue;
+          z = ((numbers[at] - 1) / 254) ** 2;
+        } else if (cells.thumb) z = (numbers[at] - 128) / 127;
+        ink[(top + i) * width + left + j] = table[Math.round((Number.isFinite(z) ? clamp(z, -1, 1) : 0) * STEPS) + STEPS];
+      }
+    }
+  }
+
+  /** Draw some of a head's cells: columns and rows from (j, i), into a rectangle of the canvas. */
+  stamp(pen, item, head, cols, [j, i, wide, high], left, top, width, height) {
+    const place = this.places.get(`${item.p} ${head} ${cols}`);
+    pen.drawImage(this.atlas, place.left + j, place.top + i, wide, high, left, top, width, height);
   }
 
   /** Where a cell's number lies. Vectors are [row, head, column], maps [head, row, column]. */
@@ -541,11 +581,10 @@ class Stave {
   }
 
   paint_strip(pen, item, px) {
-    const cols = item.cols, image = this.image(item, 0, cols);
     const left = Math.round(item.x * px), right = Math.round((item.x + item.w) * px);
     item.ys.forEach((y, row) => {
       const top = Math.round((y - item.h / 2) * px), bottom = Math.round((y + item.h / 2) * px);
-      pen.drawImage(image, 0, row, cols, 1, left, top, right - left, bottom - top);
+      this.stamp(pen, item, 0, item.cols, [0, row, item.cols, 1], left, top, right - left, bottom - top);
     });
   }
 
@@ -554,7 +593,7 @@ class Stave {
     for (let head = 0; head < cells.heads; head += 1) {
       const [x, w] = this.share(item, cells, head);
       const left = Math.round(x * px), top = Math.round(item.y * px);
-      pen.drawImage(this.image(item, head, cells.cols), left, top, Math.round((x + w) * px) - left, Math.round((item.y + item.h) * px) - top);
+      this.stamp(pen, item, head, cells.cols, [0, 0, cells.cols, cells.rows], left, top, Math.round((x + w) * px) - left, Math.round((item.y + item.h) * px) - top);
     }
   }
 
@@ -567,17 +606,17 @@ class Stave {
   paint_maps(pen, item, px) {
     const cells = this.o.cells[item.p];
     this.maps(item).forEach(([x, y, wide, high], head) => {
-      const image = this.image(item, head, cells.cols), gap = Math.min(wide, high) >= 6 ? Math.max(1, Math.round(px)) : 0;
+      const gap = Math.min(wide, high) >= 6 ? Math.max(1, Math.round(px)) : 0;
       if (!gap) {
         const left = Math.round(x * px), top = Math.round(y * px);
-        pen.drawImage(image, left, top, Math.round((x + cells.cols * wide) * px) - left, Math.round((y + cells.rows * high) * px) - top);
+        this.stamp(pen, item, head, cells.cols, [0, 0, cells.cols, cells.rows], left, top, Math.round((x + cells.cols * wide) * px) - left, Math.round((y + cells.rows * high) * px) - top);
         return;
       }
       for (let i = 0; i < cells.rows; i += 1) {
         const top = Math.round((y + i * high) * px), tall = Math.round((y + (i + 1) * high) * px) - top - gap;
         for (let j = 0; j < cells.cols; j += 1) {
           const left = Math.round((x + j * wide) * px);
-          pen.drawImage(image, j, i, 1, 1, left, top, Math.round((x + (j + 1) * wide) * px) - left - gap, tall);
+          this.stamp(pen, item, head, cells.cols, [j, i, 1, 1], left, top, Math.round((x + (j + 1) * wide) * px) - left - gap, tall);
         }
       }
     });
@@ -585,7 +624,7 @@ class Stave {
 
   paint_thumb(pen, item, px) {
     const cells = this.o.cells[item.p], left = Math.round(item.x * px), top = Math.round(item.y * px);
-    pen.drawImage(this.image(item, item.head ?? 0, cells.cols), left, top, Math.round((item.x + item.w) * px) - left, Math.round((item.y + item.h) * px) - top);
+    this.stamp(pen, item, item.head ?? 0, cells.cols, [0, 0, cells.cols, cells.rows], left, top, Math.round((item.x + item.w) * px) - left, Math.round((item.y + item.h) * px) - top);
   }
 
   // -- pointing --------------------------------------------------------------------------------------------------
@@ -848,9 +887,15 @@ class Stave {
 
   act(hit) {
     const { item } = hit, what = this.acts(item);
-    if (what === "layer") this.trigger("layer", item.layer);
-    else if (what === "focus") this.trigger("focus", { stack: item.stack, position: item.position });
+    if (what === "layer") this.ask("layer", item.layer);
+    else if (what === "focus") this.ask("focus", { stack: item.stack, position: item.position });
     else if (what === "open") this.trigger("open", { path: item.p, index: item.kind === "bar" ? [item.position, item.id] : hit.index ?? null });
+  }
+
+  /** Ask for another picture, of which the server is told when it is on the screen. */
+  ask(event, what) {
+    this.asked = true;
+    this.trigger(event, what);
   }
 
   click(event) {
@@ -978,7 +1023,7 @@ class Stave {
     const path = this.step === null ? null : this.o.steps[this.step].p, layer = this.elsewhere();
     if (layer !== null && this.awaited !== layer) {
       this.awaited = layer;
-      this.trigger("layer", Number(layer));
+      this.ask("layer", Number(layer));
       setTimeout(() => { // a message that crossed another may be lost
         if (this.awaited !== layer || !this.root.isConnected) return;
         this.awaited = null;
@@ -1012,8 +1057,13 @@ class Stave {
 
   // -- the legend ------------------------------------------------------------------------------------------------
 
-  legend(parent, across, inside) {
+  /** The legend as a group, made anew only where what it says has changed: most clicks leave it as it is. */
+  legend(across, inside) {
     const c = this.colours.roles, words = this.o.words, make = this.make;
+    const most = written(this.o.stream, 1), sign = [across, inside, words.legend, most, this.colours.sign].join();
+    if (this.explained?.sign === sign) return this.explained.group;
+    const parent = make(null, "g");
+    this.explained = { sign, group: parent };
     const shift = inside ? 0 : 14, down = Math.ceil(10 / across);
     make(parent, "text", { x: 0, y: shift, "font-size": 13, class: "strong" }, words.legend);
     const spot = (at) => across > 1 ? [Math.floor(at / down) * 230, 22 + shift + (at % down) * 27] : [0, 22 + shift + at * 25 + Math.max(0, at - 5) * 8];
@@ -1035,16 +1085,22 @@ class Stave {
       ends.forEach((end, k) => make(g, "text", { x: [0, 48, 97][k], y: 18, "font-size": 11, class: "second num", "text-anchor": ["start", "middle", "end"][k] }, end));
       make(g, "text", { x: 106, y: 4, "font-size": 12, class: "second" }, text);
     };
-    const cells = (g, mode, y, h, from) => {
-      for (let j = 0; j < 60; j += 1) { const z = from + (1 - from) * j / 59; make(g, "rect", { x: j * 1.6, y, width: 1.8, height: h, fill: this.colours.css(mode, mode === "weight" ? z * z : z) }); }
+    const defs = make(parent, "defs");
+    const cells = (g, mode, y, h, from) => { // stops stand closer near zero, where colours change fastest
+      const scale = make(defs, "linearGradient", { id: `scale-${mode}` });
+      for (let j = 0; j <= 16; j += 1) {
+        const share = from + (1 - from) * j / 16, z = Math.sign(share) * Math.abs(share) ** 1.7;
+        make(scale, "stop", { offset: (z - from) / (1 - from), "stop-color": this.colours.css(mode, mode === "weight" ? z * z : z) });
+      }
+      make(g, "rect", { x: 0, y, width: 96, height: h, fill: `url(#scale-${mode})` });
     };
-    const most = written(this.o.stream, 1);
     bar(6, (g) => cells(g, "weight", -5, 10, 0), ["0", ".25", "1"], words.legend_weight);
     bar(7, (g) => cells(g, "signed", -5, 10, -1), [`−${most}`, "0", most], words.legend_signed);
     bar(8, (g) => ["query", "key", "value"].forEach((mode, k) => cells(g, mode, -7 + k * 5, 4, -1)), ["−", "", "+"], words.legend_qkv);
     const [x, y] = spot(9);
     make(parent, "text", { x, y: y + 6, "font-size": 12, class: "second" }, words.legend_point);
     make(parent, "text", { x, y: y + 23, "font-size": 12, class: "second" }, words.legend_click);
+    return parent;
   }
 }
 

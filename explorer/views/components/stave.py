@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import streamlit as st
@@ -108,8 +109,20 @@ def kind(path: str) -> str:
     return re.sub(r"^(encoder|decoder)\.(layers\.\d+\.)?", "", path)
 
 
+# Both are the same for every layer that a reader opens in a pass, and forgotten with it.
+_LIMITS: WeakKeyDictionary[Trace, dict[str, float]] = WeakKeyDictionary()
+_STEPS: WeakKeyDictionary[Trace, tuple] = WeakKeyDictionary()
+
+
 def limits(trace: Trace, kinds: set[str]) -> dict[str, float]:
     """Where the colours end: the 99th percentile of the sizes of a kind, as it is drawn, over all layers."""
+    known = _LIMITS.setdefault(trace, {})
+    if missing := kinds - known.keys():
+        known.update(_limits(trace, missing))
+    return {name: known[name] for name in kinds}
+
+
+def _limits(trace: Trace, kinds: set[str]) -> dict[str, float]:
     sizes: dict[str, list[np.ndarray]] = {name: [] for name in kinds}
     for path, value in trace.items():
         name = kind(path)
@@ -284,6 +297,13 @@ def first_numbers(pass_view: View, path: str, count: int = 3) -> tuple[str, list
 
 def steps(pass_view: View, language: str) -> tuple[list[dict], list[dict]]:
     """Every value, in the order of the pass, and the texts that they share."""
+    asked = (language, pass_view.focus)
+    if _STEPS.get(pass_view.trace, (None,))[0] != asked:
+        _STEPS[pass_view.trace] = (asked, *_steps(pass_view, language))
+    return _STEPS[pass_view.trace][1:]
+
+
+def _steps(pass_view: View, language: str) -> tuple[list[dict], list[dict]]:
     trace = pass_view.trace
     number = {path: i for i, path in enumerate(trace)}
     texts: dict[tuple, int] = {}
@@ -437,12 +457,13 @@ def stave(
     on_focus: Callable[[], None] | None = None,
     on_layer: Callable[[], None] | None = None,
     on_step: Callable[[], None] | None = None,
+    on_painted: Callable[[], None] | None = None,
 ):
     """Mount the picture of a pass. `step` is the path of the value at which a walk through the pass stands.
 
     The result's `open` is {path, index} of a value that was clicked, `focus` {stack, position} of a token, `layer` the
-    number of a closed layer, `step` a path or None; each calls its callback. They come from the reader's browser, so
-    check them before use.
+    number of a closed layer, `step` a path or None, `painted` that what a focus or layer changed is on the screen; each
+    calls its callback. They come from the reader's browser, so check them before use.
     """
     with st.container(gap=None):
         result = _picture(
@@ -452,6 +473,7 @@ def stave(
             on_focus_change=on_focus or _nothing,
             on_layer_change=on_layer or _nothing,
             on_step_change=on_step or _nothing,
+            on_painted_change=on_painted or _nothing,
         )
         _script(key=f"{key}-script", data=_STYLE)
     return result
