@@ -107,17 +107,19 @@ def pick_option(name: str, offered: Sequence[str], written: Callable[[str], str]
     return st.session_state[key]
 
 
-def pick_attention(view: View, offered: Sequence[Attention] = (), written: str = "attention") -> Attention:
+def pick_attention(
+    view: View, offered: Sequence[Attention] = (), named: Callable[[str], str] | None = None
+) -> Attention:
     """Which attention a page is about, of all that there are or of those offered; a choice where there are several.
 
-    `written` begins the keys of their names (`attention.decoder.self`).
+    `named` says what one is called, by its code, where that is not what it is called everywhere.
     """
     known = {one.code: one for one in offered or view.attentions}
     usual, *others = known
     if not others:
         return known[usual]
-    label = view.words("attention.which")
-    return known[pick_option("attention", list(known), lambda code: view.words(f"{written}.{code}"), usual, label)]
+    named = named or (lambda code: view.words(f"attention.{code}"))
+    return known[pick_option("attention", list(known), named, usual, view.words("attention.which"))]
 
 
 def pick_head(view: View, page: str) -> None:

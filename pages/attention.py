@@ -41,25 +41,10 @@ trace, config, head = view.trace, view.config, view.head
 
 # Which attention, which head, which query
 
-kinds = [f"{stack}.{kind}" for stack in config.stacks[::-1] for kind in ("self", "cross")]
-kinds = [kind for kind in kinds if f"{kind.replace('.', '.layers.0.')}_attention.weights" in trace]
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="which"):
-    kind = kinds[0]
-    if len(kinds) > 1:
-        kind = controls.pick_option(
-            "attention", kinds, lambda kind: words(f"attention.{kind}"), kind, words("attention.which")
-        )
-    st.session_state["attention head"] = head
-    st.segmented_control(
-        words("head"),
-        range(config.heads),
-        key="attention head",
-        required=True,
-        on_change=lambda: reader.choose(head=st.session_state["attention head"]),
-    )
-stack, _, name = kind.partition(".")
-crossing = name == "cross"
-path = f"{stack}.layers.{view.layer}.{name}_attention"
+    which = controls.pick_attention(view)
+    controls.pick_head(view, "attention")
+stack, crossing, path = which.stack, which.crossing, which.path(view.layer)
 asking, asked = view.tokens_of(f"{path}.weights", "query"), view.tokens_of(f"{path}.weights", "key")
 place = view.place_in(stack)
 
@@ -104,7 +89,7 @@ steps(
     on_focus=look_at,
 )
 arithmetic_panel(view, *chosen, key="attention", on_open=open_cell)
-place_of = (stack, view.layer, f"{name}_attention", head)
+place_of = (stack, view.layer, which.sublayer, head)
 if int(trace[f"{path}.allowed"].tensor[place].sum()) > 1:
     controls.what_if(view, Change("block", *place_of, pair=(place, strongest)), Change("off", *place_of))
 
@@ -131,7 +116,7 @@ with told:
     )
     st.markdown(prose["projections"])
     st.markdown(prose[f"kind {'cross' if crossing else stack}"])
-    if len(kinds) == 1:
+    if len(view.attentions) == 1:
         st.button(words("attention.to_cross"), type="tertiary", on_click=reader.switch, args=("encoder-decoder",))
 with formulas:
     st.subheader(words("attention.formulas"), anchor=False)
@@ -139,9 +124,7 @@ with formulas:
     st.latex(r"\begin{aligned}" + r"\\[6pt]".join(lines) + r"\end{aligned}")
     st.subheader(words("attention.habits"), anchor=False)
     st.markdown(prose["habits"])
-    heads = [
-        one for one in attention.measures(trace) if one.stack == stack and one.kind.startswith(path.split(".")[-1])
-    ]
+    heads = [one for one in attention.measures(trace) if one.stack == stack and one.kind.startswith(which.sublayer)]
     with st.container(key="links-heads"):
         for measure in ("previous", "first", "same", "spread"):
             known = [one for one in heads if getattr(one, measure) is not None]

@@ -43,19 +43,13 @@ trace, config, head = view.trace, view.config, view.head
 
 # Which attention, and which token asks
 
-kinds = [f"{stack}.{kind}" for stack in config.stacks[::-1] for kind in ("self", "cross")]
-kinds = [kind for kind in kinds if f"{kind.replace('.', '.layers.0.')}_attention.weights" in trace]
+several = len(view.attentions) > 1
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="which"):
-    kind = kinds[0]
-    if len(kinds) > 1:
-        kind = controls.pick_option(
-            "attention", kinds, lambda kind: words(f"heads.kind.{kind}"), kind, words("heads.which")
-        )
+    which = controls.pick_attention(view, named=lambda code: words(f"heads.kind.{code}"))
     mode = controls.pick_option(
         "drawn", ("map", "lines"), lambda mode: words(f"heads.view.{mode}"), "map", words("heads.view")
     )
-stack, _, name = kind.partition(".")
-path = f"{stack}.layers.{view.layer}.{name}_attention"
+stack, path = which.stack, which.path(view.layer)
 weights = trace[f"{path}.weights"]
 asking, asked = view.tokens_of(f"{path}.weights", "query"), view.tokens_of(f"{path}.weights", "key")
 place = view.place_in(stack)
@@ -129,7 +123,7 @@ rows = []
 for found in attentions:
     of, _, number, part = found.split(".")
     of = f"{of}.{part.removesuffix('_attention')}"
-    rows.append((words(f"heads.row.{of}", n=int(number)) if len(kinds) > 1 else number, of, int(number)))
+    rows.append((words(f"heads.row.{of}", n=int(number)) if several else number, of, int(number)))
 
 
 def question(name: str, note: str) -> Question:
@@ -158,7 +152,7 @@ for ask in ("particle", "ending"):
 
 def ask_head(row: int, at: int) -> None:
     reader.choose(layer=rows[row][2], head=at)
-    if len(kinds) > 1:
+    if several:
         reader.set_option("attention", rows[row][1])
 
 
@@ -166,7 +160,7 @@ headmap(
     questions,
     [row[0] for row in rows],
     (attentions.index(path), head),
-    corner="" if len(kinds) > 1 else words("heads.layer"),
+    corner="" if several else words("heads.layer"),
     head=words("head").lower(),
     key="headmap",
     on_pick=ask_head,
@@ -196,7 +190,7 @@ with two:
     best = got.argsort(descending=True, stable=True)[:LISTED].tolist()
     bars([bar(at, float(got[at])) for at in best if got[at] > 0], name=words("heads.received"), key="bars received")
 with told:
-    controls.what_if(view, Change("off", stack, view.layer, f"{name}_attention", head=head))
+    controls.what_if(view, Change("off", stack, view.layer, which.sublayer, head=head))
     if answers:
         largest, what = max(answers)
         said = "heads.does" if largest >= HABIT else "heads.does_not"

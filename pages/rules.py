@@ -56,24 +56,11 @@ trace, config, model = view.trace, view.config, view.choices.model
 
 # Which attention, and which head
 
-kinds = ("encoder.self", "decoder.self", "decoder.cross") if translates else (f"{view.stack}.self",)
+*others, first = view.attentions  # a reader's text is the first stack's
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="which"):
-    kind = kinds[0]
-    if translates:
-        kind = controls.pick_option(
-            "attention", kinds, lambda kind: words(f"attention.{kind}"), kind, words("attention.which")
-        )
-    st.session_state["rules head"] = view.head
-    st.segmented_control(
-        words("head"),
-        range(config.heads),
-        key="rules head",
-        required=True,
-        on_change=lambda: reader.choose(head=st.session_state["rules head"]),
-    )
-stack, _, name = kind.partition(".")
-crossing = name == "cross"
-path = f"{stack}.layers.{view.layer}.{name}_attention"
+    attention = controls.pick_attention(view, (first, *others))
+    controls.pick_head(view, "rules")
+stack, crossing, path = attention.stack, attention.crossing, attention.path(view.layer)
 weights, allowed = f"{path}.weights", trace[f"{path}.allowed"].tensor
 asking, asked = view.tokens_of(weights, "query"), view.tokens_of(weights, "key")
 
@@ -142,7 +129,7 @@ def score_of(rule: str) -> str:
 def strongest() -> tuple[float, int, int]:
     """The largest weight that any head of this kind of attention gives the pair, with its layer and its head."""
     return max(
-        (float(trace[f"{stack}.layers.{layer}.{name}_attention.weights"].tensor[head, query, key]), -layer, -head)
+        (float(trace[f"{attention.path(layer)}.weights"].tensor[head, query, key]), -layer, -head)
         for layer in range(config.layers)
         for head in range(config.heads)
     )
@@ -247,36 +234,29 @@ def swap(word: swaps.Word, new: str) -> None:
     runs = [
         passes.run(model, *((one.ids, target) if changing == "encoder" else (source, one.ids))).trace for one in both
     ]
-    tokens = [{**view.tokens, changing: one.tokens} for one in both]
-    sides = [(side[stack], side["encoder" if crossing else stack]) for side in tokens]
+    sides = [
+        tuple({**view.tokens, changing: one.tokens}[of] for of in (stack, "encoder" if crossing else stack))
+        for one in both
+    ]
     more, between = both[1].total - both[0].total, None
     if not more:
-        found = rules.swapped(*runs, path)
+        parts = [swaps.alone(run, path) for run in runs]
+        rows, heads = sides[1]
         between = swaps.between_kept(*runs, path)
-        rows, heads, mask = *sides[1], allowed
-        spot = word.places[-1]
-        moved = {rule: [rules.weights(run, path, rule) for run in runs] for rule in rules.RULES}
     else:
         units = [tuple(swaps.whole_words(side) for side in one) for one in sides]
-        if [len(side) for side in units[0]] != [len(side) for side in units[1]]:
+        parts = [tuple([of.places for of in side] for side in one) for one in units]
+        if any(len(one) != len(other) for one, other in zip(*parts, strict=True)):
             st.info(words("swap.cut"))
             return
+        rows, heads = (labels(of, side) for of, side in zip(units[1], sides[1], strict=True))
         st.caption(words("swap.words", one=len(word.places), other=len(word.places) + more))
-        found = swaps.swapped(*runs, path, *units)
-        rows, heads = (labels(side, of) for side, of in zip(units[1], sides[1], strict=True))
-        mask = swaps.allowed(runs[1], path, *units[1])
-        spot = next((at for at, of in enumerate(units[1][1]) if of.start == word.start and not of.special), 0)
-        moved = {
-            rule: [swaps.by_words(run, path, rule, *of) for run, of in zip(runs, units, strict=True)]
-            for rule in rules.RULES
-        }
-    if shown == "after":
-        drawn = {rule: second for rule, (_, second) in moved.items()}
-    else:
-        drawn = {rule: second - first for rule, (first, second) in moved.items()}
-    for rule, of_rule in drawn.items():
-        if of_rule.dim() == 3:
-            drawn[rule] = of_rule[view.head if rule == "learned" else 0]
+    found, mask = swaps.swapped(*runs, path, *parts), swaps.allowed(runs[1], path, parts[1])
+    spot = next(at for at, places in enumerate(parts[0][1]) if word.places[-1] in places)
+    drawn = {}
+    for one in found:
+        head = view.head if one.rule == "learned" else 0
+        drawn[one.rule] = one.after[head] if shown == "after" else one.after[head] - one.before[head]
     largest = max(float(of_rule.abs().max()) for of_rule in drawn.values())
     for one, place in zip(found, columns(max(len(rows), len(heads))), strict=True):
         with place:
@@ -350,7 +330,7 @@ def placed(rule: str) -> tuple[Change, ...]:
     """A rule in the place of the learned weights, in as many places as the reader chose."""
     layers = range(config.layers) if where == "all" else (view.layer,)
     head = view.head if where == "head" else None
-    return tuple(Change(rule, stack, layer, f"{name}_attention", head) for layer in layers)
+    return tuple(Change(rule, stack, layer, attention.sublayer, head) for layer in layers)
 
 
 def keep(rule: str) -> None:

@@ -101,7 +101,7 @@ def test_another_word_is_swapped_and_the_pair_stands_in_the_address():
     other = tuple(token.id for token in passes.tokenizer().decoder_input(GIRL.replace("girl", "teacher")))
     after = passes.run("decoder-pre-4", (), other).trace
     path = "decoder.layers.2.self_attention"
-    found = {one.rule: one for one in rules.swapped(view.trace, after, path)}
+    found = {one.rule: one for one in swaps.swapped(view.trace, after, path)}
     assert Words("en")("swap.moved", share=f"{found['learned'].others:.4f}") in said
     change = swaps.between_kept(view.trace, after, path)["learned"]
     assert Words("en")("swap.between", change=number(change, 3)) in said

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from explorer import checkpoints
-from explorer.analysis import attention, rules
+from explorer.analysis import attention, rules, swaps
 from explorer.analysis.edits import install
 from explorer.changes import Change
 from explorer.config import BOS, Config
@@ -50,13 +50,13 @@ def test_swapping_a_word_moves_only_what_reads_words():
     small_model = model(small())
     before = trace(small_model, None, torch.tensor([1, 9, 5, 30, 7]))
     after = trace(small_model, None, torch.tensor([1, 9, 22, 30, 7]))
-    found = {swap.rule: swap for swap in rules.swapped(before, after, "decoder.layers.1.self_attention")}
+    found = {swap.rule: swap for swap in swaps.swapped(before, after, "decoder.layers.1.self_attention")}
     assert found["alike"].unmoved and found["distance"].unmoved
     assert found["embeddings"].others > 0.001 and found["learned"].others > 0.001
     assert found["learned"].moved[:, :2].count_nonzero() == 0, "a decoder's earlier words do not see the swap"
     longer = trace(small_model, None, torch.tensor([1, 9, 5, 30, 7, 7]))
-    with pytest.raises(ValueError, match="5 and 6 tokens"):
-        rules.swapped(before, longer, FIRST)
+    with pytest.raises(ValueError, match="5 and 6 parts"):
+        swaps.swapped(before, longer, FIRST)
 
 
 def test_look_alikes_are_found_by_embedding():
@@ -98,6 +98,6 @@ def test_raw_embeddings_of_the_models_that_ship_look_mostly_at_themselves(name):
     rungs = {rung.rule: rung for rung in rules.ladder(before, path)}
     assert rungs["embeddings"].itself > 0.5
     assert rungs["embeddings"].itself > rungs["learned"].itself
-    swaps = {swap.rule: swap for swap in rules.swapped(before, after, path)}
-    assert swaps["alike"].unmoved and swaps["distance"].unmoved
-    assert not swaps["learned"].unmoved
+    found = {swap.rule: swap for swap in swaps.swapped(before, after, path)}
+    assert found["alike"].unmoved and found["distance"].unmoved
+    assert not found["learned"].unmoved

@@ -36,17 +36,12 @@ def test_whole_words(text, words):
         assert text[word.start : word.end] == word.text
 
 
-def single(size):
-    return [swaps.Word((place,), str(place), place) for place in range(size)]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_words_of_one_piece_are_tokens(kind):
     seen = recorded(small(*kind))
     for path in attentions(seen):
-        _, queries, keys = seen[f"{path}.weights"].tensor.shape
         for rung in rules.ladder(seen, path):
-            assert torch.equal(swaps.by_words(seen, path, rung.rule, single(queries), single(keys)), rung.weights)
+            assert torch.equal(swaps.by_parts(seen, path, rung.rule, swaps.alone(seen, path)), rung.weights)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,21 +51,21 @@ def test_whole_words_share_out_all_attention_under_the_mask(kind):
         if path.endswith("cross_attention"):
             continue
         length = seen[f"{path}.weights"].tensor.shape[-1]
-        words = [swaps.Word((0,), "a", 0), swaps.Word((1, 2), "bc", 2), swaps.Word(tuple(range(3, length)), "d", 5)]
-        allowed = swaps.allowed(seen, path, words, words)
+        words = [(0,), (1, 2), tuple(range(3, length))]
+        allowed = swaps.allowed(seen, path, (words, words))
         for rule in rules.RULES:
-            found = swaps.by_words(seen, path, rule, words, words)
+            found = swaps.by_parts(seen, path, rule, (words, words))
             assert torch.allclose(found.sum(-1), torch.ones(()).double())
             if rule != "learned":
                 assert (found * ~allowed).count_nonzero() == 0
     causal = recorded(small())
-    words = [swaps.Word((0, 1), "ab", 0), swaps.Word((2, 3, 4), "c", 3)]
-    assert swaps.allowed(causal, FIRST, words, words).tolist() == [[True, False], [True, True]]
+    words = [(0, 1), (2, 3, 4)]
+    assert swaps.allowed(causal, FIRST, (words, words)).tolist() == [[True, False], [True, True]]
     parts = [math.exp(-1), 1]
-    found = swaps.by_words(causal, FIRST, "distance", words, words)
+    found = swaps.by_parts(causal, FIRST, "distance", (words, words))
     assert found[0, 1].tolist() == pytest.approx([part / sum(parts) for part in parts])
     learned = causal[f"{FIRST}.weights"].tensor
-    assert float(swaps.by_words(causal, FIRST, "learned", words, words)[1, 1, 0]) == pytest.approx(
+    assert float(swaps.by_parts(causal, FIRST, "learned", (words, words))[1, 1, 0]) == pytest.approx(
         float(learned[1, 2:, :2].sum(-1).mean())
     )
 
@@ -83,19 +78,19 @@ def test_paris_for_a_museum_by_whole_words(name):
     def read(text):
         tokens = TOKENIZER.encoder_input(text) if model.config.stacks[0] == "encoder" else TOKENIZER.decoder_input(text)
         ids = torch.tensor([token.id for token in tokens])
-        found = swaps.whole_words(tokens)
+        found = [word.places for word in swaps.whole_words(tokens)]
         seen = trace(model, *((ids, None) if model.config.stacks[0] == "encoder" else (None, ids)))
         return seen, (found, found)
 
     (before, words), (after, others) = read("나는 어제 파리에서 놀았다."), read("나는 어제 박물관에서 놀았다.")
     path = f"{model.config.stacks[0]}.layers.1.self_attention"
     with pytest.raises(ValueError, match="as many pieces"):
-        rules.swapped(before, after, path)
+        swaps.swapped(before, after, path)
     found = {swap.rule: swap for swap in swaps.swapped(before, after, path, words, others)}
     assert found["alike"].unmoved and found["distance"].unmoved
     assert not found["learned"].unmoved and found["learned"].others > 0.001
     longer, more = read("나는 어제 파리에서 친구와 놀았다.")
-    with pytest.raises(ValueError, match="6 and 7 words" if model.config.stacks[0] == "decoder" else "7 and 8 words"):
+    with pytest.raises(ValueError, match="6 and 7 parts" if model.config.stacks[0] == "decoder" else "7 and 8 parts"):
         swaps.swapped(before, longer, path, words, more)
 
 

@@ -18,7 +18,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from explorer import glossary
-from explorer.analysis.compare import total_variation
 from explorer.trace import Trace
 
 Rule = Literal["alike", "distance", "embeddings", "learned"]
@@ -104,46 +103,3 @@ def ladder(trace: Trace, path: str) -> list[Rung]:
         itself = None if crossing else float(made.diagonal(dim1=-2, dim2=-1).mean())
         rungs.append(Rung(rule, made, itself, float(share.mean()) if asked.any() else None))
     return rungs
-
-
-@dataclass(frozen=True)
-class Swap:
-    """How far a rule's weights moved when words of the sentence were swapped for others.
-
-    `moved`, [head, query]: the share of its attention that a query now gives elsewhere, from 0 to 1. `others` is its
-    mean over the queries that were not swapped themselves, for the rule as a whole, and `unmoved` says that no weight
-    anywhere changed by a single bit.
-    """
-
-    rule: Rule
-    moved: Tensor
-    others: float
-    unmoved: bool
-
-
-def swapped(before: Trace, after: Trace, path: str) -> list[Swap]:
-    """What each rule makes of a swap: the same attention in two sentences of as many tokens.
-
-    Raises ValueError, with both numbers, when the sentences differ in length.
-    """
-    as_long(before, after, path)
-    found = []
-    stack = path.split(".")[0]
-    kept = before[f"{stack}.embedding.ids"].tensor == after[f"{stack}.embedding.ids"].tensor
-    for first, second in zip(ladder(before, path), ladder(after, path), strict=True):
-        moved = total_variation(first.weights, second.weights)
-        others = float(moved[:, kept].mean()) if kept.any() else 0.0
-        found.append(Swap(first.rule, moved, others, torch.equal(first.weights, second.weights)))
-    return found
-
-
-def as_long(before: Trace, after: Trace, path: str) -> None:
-    """Raise ValueError, with both numbers, when two sentences have not as many tokens in the attention at `path`."""
-    ids = f"{path.split('.')[0]}.embedding.ids"
-    lengths = [len(one[ids].tensor) for one in (before, after)]
-    shapes = [one[f"{path}.weights"].tensor.shape for one in (before, after)]
-    if shapes[0] != shapes[1]:
-        raise ValueError(
-            f"The sentences have {lengths[0]} and {lengths[1]} tokens here, and their sources "
-            f"{shapes[0][-1]} and {shapes[1][-1]}; swap a word for one with as many pieces."
-        )

@@ -16,7 +16,7 @@ from torch.nn import functional
 from explorer import glossary
 from explorer.analysis import rules
 from explorer.analysis.compare import total_variation
-from explorer.analysis.rules import RULES, Rule, Swap
+from explorer.analysis.rules import RULES, Rule
 from explorer.tokens import Token
 from explorer.trace import Trace
 
@@ -96,57 +96,103 @@ def alternatives(
     return [found[at][0] for at in likeness.argsort(descending=True, stable=True).tolist()[:count]]
 
 
-# By whole words
+# By tokens, or by whole words
+
+Part = tuple[int, ...]  # the places of what is compared as one: of a token alone, or of a whole word
+Parts = tuple[Sequence[Part], Sequence[Part]]  # of an attention: those that ask, and those that are asked
 
 
-def allowed(trace: Trace, path: str, queries: Sequence[Word], keys: Sequence[Word]) -> Tensor:
-    """Whether one word may look at another, [query, key]: whether its last piece may look at the other's first."""
-    mask = trace[f"{path}.allowed"].tensor
-    rows, columns = [word.places[-1] for word in queries], [word.places[0] for word in keys]
-    return mask[rows][:, columns]
+def alone(trace: Trace, path: str) -> Parts:
+    """Each token of an attention by itself."""
+    _, queries, keys = trace[f"{path}.weights"].tensor.shape
+    return [(place,) for place in range(queries)], [(place,) for place in range(keys)]
 
 
-def by_words(trace: Trace, path: str, rule: Rule, queries: Sequence[Word], keys: Sequence[Word]) -> Tensor:
-    """The weights by one rule between whole words, [head, query, key]; one head for a rule that has none."""
+def allowed(trace: Trace, path: str, parts: Parts) -> Tensor:
+    """Whether one part may look at another, [query, key]: whether its last token may look at the other's first."""
+    mask, (queries, keys) = trace[f"{path}.allowed"].tensor, parts
+    return mask[[part[-1] for part in queries]][:, [part[0] for part in keys]]
+
+
+def by_parts(trace: Trace, path: str, rule: Rule, parts: Parts) -> Tensor:
+    """The weights by one rule between the parts, [head, query, key]; one head for a rule that has none."""
+    queries, keys = parts
     if rule == "learned":
         weights = trace[f"{path}.weights"].tensor
-        given = torch.stack([weights[..., list(word.places)].sum(-1) for word in keys], -1)
-        return torch.stack([given[:, list(word.places)].mean(1) for word in queries], 1)
+        given = torch.stack([weights[..., list(part)].sum(-1) for part in keys], -1)
+        return torch.stack([given[:, list(part)].mean(1) for part in queries], 1)
     query, key = (
-        torch.stack([vectors[list(word.places)].mean(0) for word in words])
-        for vectors, words in zip(rules.embeddings(trace, path), (queries, keys), strict=True)
+        torch.stack([vectors[list(part)].mean(0) for part in of])
+        for vectors, of in zip(rules.embeddings(trace, path), parts, strict=True)
     )
     scores = rules.score(query, key, rule)
-    return scores.masked_fill(~allowed(trace, path, queries, keys), -math.inf).softmax(-1).unsqueeze(0)
+    return scores.masked_fill(~allowed(trace, path, parts), -math.inf).softmax(-1).unsqueeze(0)
 
 
-Words = tuple[Sequence[Word], Sequence[Word]]  # of an attention: those that ask, and those that are asked
+@dataclass(frozen=True)
+class Swap:
+    """How far a rule's weights moved when words of the sentence were swapped for others: `before` and `after`, each
+    [head, query, key].
 
-
-def swapped(before: Trace, after: Trace, path: str, words: Words, swapped_words: Words) -> list[Swap]:
-    """What each rule makes of a swap, by whole words (see rules.swapped); `words` are those of the sentence before.
-
-    Raises ValueError, with both numbers, when the sentences have not as many words.
+    `moved`, [head, query]: the share of its attention that a query now gives elsewhere, from 0 to 1. `others` is its
+    mean over the queries that were not swapped themselves, for the rule as a whole, and `unmoved` says that no weight
+    anywhere changed by a single bit.
     """
-    for one, other in zip(words, swapped_words, strict=True):
+
+    rule: Rule
+    before: Tensor
+    after: Tensor
+    moved: Tensor
+    others: float
+    unmoved: bool
+
+
+def swapped(
+    before: Trace, after: Trace, path: str, parts: Parts | None = None, swapped_parts: Parts | None = None
+) -> list[Swap]:
+    """What each rule makes of a swap: the same attention in two sentences of as many parts.
+
+    The parts are those of the sentence before and of the one after; without them, each token is one. Raises ValueError,
+    with both numbers, when one sentence has more of them.
+    """
+    parts, swapped_parts = parts or alone(before, path), swapped_parts or alone(after, path)
+    for one, other in zip(parts, swapped_parts, strict=True):
         if len(one) != len(other):
-            raise ValueError(f"The sentences have {len(one)} and {len(other)} words; swap one word for one word.")
-    kept = torch.tensor([one.text == other.text for one, other in zip(words[0], swapped_words[0], strict=True)])
+            raise ValueError(
+                f"The sentences have {len(one)} and {len(other)} parts; swap a word for one with as many pieces, "
+                "or compare by whole words."
+            )
+    kept = torch.tensor(
+        [
+            _ids(before, path, part) == _ids(after, path, other)
+            for part, other in zip(parts[0], swapped_parts[0], strict=True)
+        ]
+    )
     found = []
     for rule in RULES:
-        first, second = by_words(before, path, rule, *words), by_words(after, path, rule, *swapped_words)
+        first, second = by_parts(before, path, rule, parts), by_parts(after, path, rule, swapped_parts)
         moved = total_variation(first, second)
         others = float(moved[:, kept].mean()) if kept.any() else 0.0
-        found.append(Swap(rule, moved, others, torch.equal(first, second)))
+        found.append(Swap(rule, first, second, moved, others, torch.equal(first, second)))
     return found
+
+
+def _ids(trace: Trace, path: str, part: Part) -> list[int]:
+    """What is read at the places of a part of those that ask."""
+    return trace[f"{path.split('.')[0]}.embedding.ids"].tensor[list(part)].tolist()
 
 
 def between_kept(before: Trace, after: Trace, path: str) -> dict[Rule, float] | None:
     """By how much at most a score changed between two tokens that both stayed, for each rule.
 
-    None where no such pair is left. Raises ValueError as `rules.swapped` does, when the sentences differ in length.
+    None where no such pair is left. Raises ValueError, with both numbers, when the sentences differ in length.
     """
-    rules.as_long(before, after, path)
+    queries, keys = zip(*(one[f"{path}.weights"].tensor.shape[1:] for one in (before, after)), strict=True)
+    if queries[0] != queries[1] or keys[0] != keys[1]:
+        raise ValueError(
+            f"The sentences have {queries[0]} and {queries[1]} tokens here, and their sources {keys[0]} and {keys[1]}; "
+            "swap a word for one with as many pieces."
+        )
     allowed_pairs = before[f"{path}.allowed"].tensor
     asking = asked = f"{path.split('.')[0]}.embedding.ids"
     if not path.endswith("self_attention"):
