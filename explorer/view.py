@@ -278,15 +278,17 @@ def blank(text: str) -> bool:
 
 def _where(chosen: Choices, tokens: tuple[Token, ...], config: Config) -> tuple[int, int, int]:
     """Layer, head and position that the reader looks at, the nearest that there are."""
-    focus = _usual_focus(tokens, config) if chosen.focus is None else min(chosen.focus, len(tokens) - 1)
+    focus = _usual_focus(chosen, tokens) if chosen.focus is None else min(chosen.focus, len(tokens) - 1)
     return min(chosen.layer, config.layers - 1), min(chosen.head, config.heads - 1), focus
 
 
-def _usual_focus(tokens: tuple[Token, ...], config: Config) -> int:
-    """The position whose prediction is of interest: an encoder's first mask, a decoder's last token."""
-    if config.architecture != "encoder":
-        return len(tokens) - 1
-    return next((i for i, token in enumerate(tokens) if token.id == MASK), 1)
+def _usual_focus(chosen: Choices, tokens: tuple[Token, ...]) -> int:
+    """The position whose prediction is of interest: an encoder's first mask, the middle of a model's own translation
+    (at its end it only says that it ends), the last token of a text that was given.
+    """
+    if chosen.architecture == "encoder":
+        return next((i for i, token in enumerate(tokens) if token.id == MASK), 1)
+    return len(tokens) // 2 if translates_itself(chosen) else len(tokens) - 1
 
 
 def _tokens(stack: str, chosen: Choices, config: Config) -> tuple[Token, ...]:
