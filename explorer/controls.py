@@ -135,14 +135,17 @@ def pick_head(view: View, page: str) -> None:
     )
 
 
-def token_row(view: View, stack: str, hint: str) -> None:
-    """The tokens of a stack in a row; a click follows another one. `hint` says what that does on the page."""
+def token_row(view: View, stack: str, hint: str, name: str = "", on_pick: Callable[[int], None] | None = None) -> None:
+    """The tokens of a stack in a row; a click follows another one, or does what a page says with `on_pick`.
+
+    `hint` says what a click does on the page, `name` what the row is to those who do not see it.
+    """
     strip(
         view.tokens[stack],
-        name=view.words("start.tokens.alt", n=len(view.tokens[stack])),
+        name=name or view.words("start.tokens.alt", n=len(view.tokens[stack])),
         key=f"tokens {stack}",
         focus=view.place_in(stack),
-        on_pick=lambda position: view.look_at(stack, position),
+        on_pick=on_pick or (lambda position: view.look_at(stack, position)),
         hint=hint,
     )
 

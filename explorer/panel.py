@@ -27,11 +27,18 @@ def opened(view: View) -> tuple[str, tuple[int, ...]] | None:
     return (path, index) if index is not None else None
 
 
-def show(view: View, key: str, *values: str, on_open: Callable[[str, tuple[int, ...]], None] = open_at) -> None:
+def show(
+    view: View,
+    key: str,
+    *values: str,
+    on_open: Callable[[str, tuple[int, ...]], None] = open_at,
+    listed: bool = True,
+) -> None:
     """The arithmetic of the number that the reader opened, and the ways on from it.
 
     Where `values` are named, only if it is a number of one of them: so each picture has its numbers below it.
-    `on_open` is called when the reader follows an input, before the rerun.
+    `on_open` is called when the reader follows an input, before the rerun; `listed` says that the page of all values
+    shows this pass too.
     """
     found = opened(view)
     if found is None or (values and found[0] not in values):
@@ -39,5 +46,7 @@ def show(view: View, key: str, *values: str, on_open: Callable[[str, tuple[int, 
     arithmetic_panel(view, *found, key=key, on_open=on_open)
     with st.container(horizontal=True):
         words = view.words
-        st.button(words("open_in_values"), type="tertiary", key=f"all {key}", on_click=reader.open_value, args=found)
+        if listed:
+            label = words("open_in_values")
+            st.button(label, type="tertiary", key=f"all {key}", on_click=reader.open_value, args=found)
         st.button(words("close"), type="tertiary", key=f"close {key}", on_click=reader.set_option, args=("p", ""))

@@ -11,7 +11,6 @@ from explorer.config import ACTIVATIONS, MASK
 from explorer.view import current
 from explorer.views import numerals
 from explorer.views.components import feed_forward
-from explorer.views.components.tokens import strip
 from explorer.views.numerals import percent
 from explorer.views.tables import table
 from explorer.words import strong
@@ -55,7 +54,7 @@ def look_at(position: int) -> None:
     view.look_at(stack, position)
 
 
-strip(tokens, name=words("ff.tokens"), key=f"tokens {stack}", focus=place, on_pick=look_at, hint=words("ff.tokens"))
+controls.token_row(view, stack, words("ff.tokens"), name=words("ff.tokens"))
 
 # Which pass: the model's own, or with another gate
 

@@ -91,14 +91,7 @@ def dial(name: str, offered: list[str], usual: str, written=str) -> str:
     return chosen
 
 
-strip(
-    tokens,
-    name=words("start.tokens.alt", n=len(tokens)),
-    key=f"tokens {stack}",
-    focus=place,
-    on_pick=pick,
-    hint=words("prediction.pick_mask" if masking else "prediction.pick"),
-)
+controls.token_row(view, stack, words("prediction.pick_mask" if masking else "prediction.pick"), on_pick=pick)
 
 masks = [position for position, token in enumerate(tokens) if token.id == MASK]
 if masking and masks and place not in masks:

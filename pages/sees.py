@@ -10,7 +10,6 @@ from explorer.view import broken, current
 from explorer.views import lessons as charts
 from explorer.views import numerals
 from explorer.views.components import lesson as pictures
-from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.views.numerals import percent
 from explorer.views.tables import table
@@ -104,8 +103,7 @@ def how(asked: Lesson) -> None:
         share = numerals.number(float(asked.run.trace[path].tensor[index]), 3)
         figures = {"token": bold(index[1]), "share": share, "loss": f"{asked.losses[index[0]]:.3f}"}
         st.markdown(words("sees.how", n=index[0], **figures))
-    arithmetic_panel(there, path, index, key="sees", on_open=panel.open_at)
-    st.button(words("close"), type="tertiary", key="close sees", on_click=reader.set_option, args=("p", ""))
+    panel.show(there, "sees", listed=False)
 
 
 found = {kind: lesson.of(view, kind, masks) for kind in ORDER}
