@@ -14,6 +14,7 @@ STEP = 24  # height of a bar with its gap
 BAR = 13
 LABEL = 13  # height of a line's name
 PADDING = 20  # what Streamlit takes off a chart's height
+AXIS = 45  # what the axis below and its title take of it
 INK = "currentColor"  # the page's ink, in both themes
 BEST, OTHERS = 0.8, 0.42  # where on the sequential range the best bar and the others stand
 
@@ -123,7 +124,7 @@ def curves(
     last = data.loc[data.groupby("series", sort=False)["x"].idxmax()] if series else data.loc[[data["x"].idxmax()]]
     figures = last["y"].map(lambda number_: format(number_, number).replace("-", "−"))
     last = last.assign(end=last["series"].astype(str) + "  " + figures if series else figures)
-    last["place"] = _apart(last["y"], LABEL / height * (data["y"].max() - data["y"].min()))
+    last["place"] = _apart(last["y"], LABEL / (height - PADDING - AXIS) * (data["y"].max() - data["y"].min()))
     ends = alt.Chart(last).mark_text(align="left", dx=6, fontSize=11, color=INK)
     ends = ends.encode(x="x:Q", y=alt.Y("place:Q").title(None), text="end:N")
     return _plain(alt.layer(line, points, ends))

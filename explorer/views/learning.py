@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import altair as alt
 import pandas as pd
 
+from explorer.config import kind_of
 from explorer.views import charts, tables
 from explorer.words import Words
 
@@ -42,19 +43,26 @@ def positions(cards: Mapping[str, Mapping], words: Words) -> alt.LayerChart | No
 
 
 def table(cards: Mapping[str, Mapping | None], here: str, words: Words) -> str:
-    """The held-out figures of all models in Markdown, a row for each; `here` is in bold, and a missing one says so."""
+    """The held-out figures of all models in Markdown, a row for each under the name of its architecture; `here` is in
+    bold, and a missing one says so.
+    """
     head = [words("learning.model"), *(words(f"learning.column.{column}") for column in COLUMNS)]
-    rows = []
+    rows, above = [], ""
     for name, card in cards.items():
-        architecture, norm, heads = name.rsplit("-", 2)
-        label = (
-            f"{words(f'architecture.{architecture}')} {words(f'norm.{norm}')} · {words('learning.heads', n=int(heads))}"
-        )
-        cells = [_figure(card, architecture, column) if card else "–" for column in COLUMNS]
+        architecture, norm, heads = kind_of(name)
+        if architecture != above:
+            rows.append([f":gray[{words(f'architecture.{architecture}')}]", *[""] * len(COLUMNS)])
+        above = architecture
+        label = _unbroken(f"{words(f'learning.norm.{norm}')} · {words('learning.heads', n=heads)}")
+        cells = [_unbroken(_figure(card, architecture, column)) if card else "–" for column in COLUMNS]
         if card is None:
             cells[0] = words("learning.missing")
         rows.append([f"**{label}**" if name == here else label, *cells])
     return tables.table(head, rows)
+
+
+def _unbroken(text: str) -> str:
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _figure(card: Mapping, architecture: str, column: str) -> str:
