@@ -1,7 +1,7 @@
 """Text that a model writes itself, one token after the other.
 
-Each step is a whole pass over all that was written so far: slower than keeping keys and values, and the same (see
-cache.py).
+A step that somebody looks at is a whole pass over all that was written so far: slower than keeping keys and values, and
+the same (see cache.py). Where only the words count, keys and values are kept.
 """
 
 import math
@@ -12,6 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from explorer.analysis.cache import Cache
 from explorer.analysis.sampling import Sampling, sample
 from explorer.config import BOS, EOS
 from explorer.transformer import Transformer
@@ -36,13 +37,13 @@ def greedy(model: Transformer, source: Tensor, limit: int) -> Generated:
     """
     if model.config.architecture != "encoder-decoder":
         raise ValueError(f"{model.config.name} does not translate; choose an encoder-decoder.")
-    ids = [BOS]
-    with torch.inference_mode():
-        while len(ids) <= limit:
-            following = int(model(source, torch.tensor(ids))[-1].argmax())
-            if following == EOS:
-                return Generated(tuple(ids[1:]), finished=True)
-            ids.append(following)
+    ids, cache = [BOS], Cache(model, source)
+    while len(ids) <= limit:
+        logits, cache = cache.read(torch.tensor(ids[-1:]))
+        following = int(logits[-1].argmax())
+        if following == EOS:
+            return Generated(tuple(ids[1:]), finished=True)
+        ids.append(following)
     return Generated(tuple(ids[1:]), finished=False)
 
 
