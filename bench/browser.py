@@ -26,6 +26,7 @@ from playwright.sync_api import Page, sync_playwright
 from tokenizers import Tokenizer
 
 from explorer import checkpoints
+from explorer.config import kind_of
 from explorer.controls import PAGES
 
 ROOT = Path(__file__).parents[1]
@@ -187,7 +188,7 @@ def actions(page: Page, ready: list[str]) -> dict:
 
 def bench(address: str, browser, name: str, model: str, tokens: int) -> list[dict]:
     """The figures of one page, with one model, at one length."""
-    architecture, norm, heads = model.rsplit("-", 2)
+    architecture, norm, heads = kind_of(model)
     ready = texts(tokens)
     page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
     watched = Watched(page)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from explorer import checkpoints
-from explorer.config import ARCHITECTURES, HEADS, NORMS
+from explorer.config import ARCHITECTURES, HEADS, NORMS, model_name
 
 DESCRIPTION = """\
 Run a small trained Transformer over a text and see every number of its forward pass.
@@ -111,7 +111,7 @@ def _trace(asked: argparse.Namespace) -> None:
     if asked.save and asked.save.suffix not in export.KINDS:
         raise ValueError(f"--save needs a file that ends in {' or '.join(export.KINDS)}, not {asked.save.name!r}.")
     seen = notebook.read(
-        asked.text, f"{asked.architecture}-{asked.norm}-{asked.heads}", target=asked.target, edits=asked.edit,
+        asked.text, model_name(asked.architecture, asked.norm, asked.heads), target=asked.target, edits=asked.edit,
         other=asked.other, beginning=asked.beginning,
     )  # fmt: skip
     if asked.csv:

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from explorer import changes
 from explorer.changes import Change
-from explorer.config import ARCHITECTURES, NORMS, Config
+from explorer.config import ARCHITECTURES, NORMS, Config, model_name
 
 LONGEST = 2_000  # characters of a text that an address carries; servers and browsers refuse much longer ones
 MOST_EDITS = 32  # each is tried and looked at on its own, which takes a pass
@@ -41,7 +41,7 @@ class Choices:
     @property
     def model(self) -> str:
         """The name of the model's files."""
-        return f"{self.architecture}-{self.norm}-{self.heads}"
+        return model_name(self.architecture, self.norm, self.heads)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def read(
     architecture = nearest("arch", architectures(models), otherwise.architecture)
     norm = nearest("norm", norms(models, architecture), otherwise.norm)
     heads = nearest("heads", head_counts(models, architecture, norm), otherwise.heads)
-    config = models.get(f"{architecture}-{norm}-{heads}", Config())
+    config = models.get(model_name(architecture, norm, heads), Config())
     target = address.get("t", otherwise.target)
     text = address.get("s", otherwise.text)
     focus = otherwise.focus

@@ -70,7 +70,18 @@ class Config:
     @property
     def name(self) -> str:
         """What its files are called: `decoder-pre-4`."""
-        return f"{self.architecture}-{self.norm}-{self.heads}"
+        return model_name(self.architecture, self.norm, self.heads)
+
+
+def model_name(architecture: str, norm: str, heads: int) -> str:
+    """What a model of this kind is called, wherever models are told apart: `decoder-pre-4`."""
+    return f"{architecture}-{norm}-{heads}"
+
+
+def kind_of(name: str) -> tuple[str, str, int]:
+    """The architecture, the norm order and the number of heads that a model's name stands for."""
+    architecture, norm, heads = name.rsplit("-", 2)
+    return architecture, norm, int(heads)
 
 
 def longest_translation(source: int) -> int:

@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from explorer import address, checkpoints, passes
 from explorer.address import MOST_EDITS, Choices, Notice
 from explorer.changes import LEVELS, Change
-from explorer.config import Config
+from explorer.config import Config, kind_of
 from explorer.tokens import MASK_TEXT, Token
 from explorer.words import LANGUAGES, Words
 
@@ -56,11 +56,10 @@ def models() -> dict[str, Config]:
 
 
 def _config(name: str) -> Config:
-    architecture, norm, heads = name.rsplit("-", 2)
     try:
         return Config(**passes.card(name)["config"])
     except checkpoints.CheckpointError:  # the reader is told when this model is chosen
-        return Config(architecture, norm, int(heads))
+        return Config(*kind_of(name))
 
 
 def choices() -> Choices:

@@ -5,7 +5,7 @@ import streamlit as st
 from explorer import checkpoints, controls, glossary, panel, passes, reader
 from explorer.analysis.habits import ASKED, habits
 from explorer.analysis.predictions import followed, loss, prediction
-from explorer.config import ARCHITECTURES, HEADS, MASK, NORMS
+from explorer.config import HEADS, MASK, NORMS, model_name
 from explorer.view import current
 from explorer.views import learning
 from explorer.views.components.matrix import matrix
@@ -22,7 +22,7 @@ prose = words.prose("learning")
 view = current()
 config = view.config
 known = reader.models()
-watched = f"{config.architecture}-pre-4"
+watched = checkpoints.WATCHED[config.architecture]
 
 # Watch it learn
 
@@ -92,9 +92,9 @@ st.subheader(words("learning.curves"), anchor=False)
 offered = ("norm", "heads")
 apart = controls.pick_option("apart", offered, lambda one: words(f"learning.apart.{one}"), "norm")
 if apart == "norm":
-    chosen = {f"{config.architecture}-{norm}-{config.heads}": words(f"learning.norm.{norm}") for norm in NORMS}
+    chosen = {model_name(config.architecture, norm, config.heads): words(f"learning.norm.{norm}") for norm in NORMS}
 else:
-    chosen = {f"{config.architecture}-{config.norm}-{n}": words("learning.heads", n=n) for n in HEADS}
+    chosen = {model_name(config.architecture, config.norm, n): words("learning.heads", n=n) for n in HEADS}
 cards = {label: passes.card(name) for name, label in chosen.items() if name in known}
 if missing := [name for name in chosen if name not in known]:
     st.caption(words("learning.untrained", names=", ".join(missing)))
@@ -121,17 +121,18 @@ with placed:
 # The figures of all
 
 st.subheader(words("learning.all"), anchor=False)
-every = [f"{architecture}-{norm}-{n}" for architecture in ARCHITECTURES for norm in NORMS for n in HEADS]
 figures, said = st.columns([8, 4], gap="large")
 figures.markdown(
-    learning.table({name: passes.card(name) if name in known else None for name in every}, view.choices.model, words)
+    learning.table(
+        {name: passes.card(name) if name in known else None for name in checkpoints.MODELS}, view.choices.model, words
+    )
 )
 said.markdown(prose["figures"])
 
 # What the number of heads changes in what heads do
 
 st.subheader(words("learning.habits"), anchor=False)
-counts = {n: f"{config.architecture}-{config.norm}-{n}" for n in HEADS}
+counts = {n: model_name(config.architecture, config.norm, n) for n in HEADS}
 counts = {n: name for n, name in counts.items() if name in known}
 own = f"{view.stack}.self_attention"
 seen = {n: habits(passes.run(name, source, target).trace, own) for n, name in counts.items()}

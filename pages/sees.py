@@ -4,7 +4,7 @@ import streamlit as st
 
 from explorer import checkpoints, controls, lesson, panel, passes, reader
 from explorer.analysis import lessons
-from explorer.config import EOS, MASK, PAD
+from explorer.config import EOS, MASK, PAD, model_name
 from explorer.lesson import Lesson
 from explorer.view import broken, current
 from explorer.views import lessons as charts
@@ -20,8 +20,6 @@ WRITTEN = 32  # tokens that a model writes
 STEPS = 48  # positions at which a text is read step by step
 DRAWS = 4  # of dropout
 MOST_DRAWS = 1_000_000
-UNMASKED = f"decoder-pre-4{checkpoints.UNMASKED}"
-TWIN = "decoder-pre-4"  # the same with its mask
 READY = (
     "The doctor is in the kitchen.",
     "My brother plays the piano every day.",
@@ -88,7 +86,7 @@ def column(asked: Lesson, most: float) -> None:
         st.markdown(words("sees.own_truth"))
         if not here:
             st.button(words("sees.type_truth"), type="tertiary", on_click=reader.switch, args=("encoder-decoder",))
-    if asked.name != (wanted := f"{asked.kind}-{view.choices.norm}-{view.choices.heads}"):
+    if asked.name != (wanted := model_name(asked.kind, view.choices.norm, view.choices.heads)):
         st.caption(words("sees.other_model", asked=verbatim(wanted), used=verbatim(asked.name)))
 
 
@@ -236,14 +234,14 @@ def the_mask() -> None:
     read = [
         ("with", decoder.name, (), question, True),
         ("removed", decoder.name, (), question, False),
-        ("never", UNMASKED, (), question, False),
+        ("never", checkpoints.UNMASKED, (), question, False),
         *((how, translator.name, translator.run.ids[0], cut, how == "with") for how in ("with", "removed")),
     ]
     try:
         with st.spinner(words("working")):
             losses = [passes.read_twice(*what) for _, *what in read]
             texts = [passes.written(name, ids, WRITTEN, masked) for _, name, _, _, masked in read[:3]]
-        cards = {"trained": passes.card(TWIN), "never": passes.card(UNMASKED)}
+        cards = {"trained": passes.card(checkpoints.TWIN), "never": passes.card(checkpoints.UNMASKED)}
     except checkpoints.CheckpointError as error:
         st.markdown(prose["mask"])
         broken(error)

@@ -7,14 +7,15 @@ import pytest
 import torch
 
 from explorer import checkpoints
+from explorer.config import ARCHITECTURES, NORMS, model_name
 from tests.small import LEARNT
 
 NAMES = checkpoints.available()
 
 
 def test_the_models_that_the_app_begins_with_are_there():
-    expected = {f"{kind}-{norm}-4" for kind in ("encoder", "decoder", "encoder-decoder") for norm in ("pre", "post")}
-    assert expected <= set(NAMES)
+    expected = {model_name(kind, norm, 4) for kind in ARCHITECTURES for norm in NORMS}
+    assert expected <= set(NAMES) <= set(checkpoints.MODELS)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -111,8 +112,8 @@ def test_weights_are_what_was_saved(tmp_path):
 
 
 def test_the_decoder_without_a_mask_says_so_and_is_not_among_the_others():
-    name = "decoder-pre-4" + checkpoints.UNMASKED
-    card, twin = checkpoints.card(name), checkpoints.card("decoder-pre-4")
+    name = checkpoints.UNMASKED
+    card, twin = checkpoints.card(name), checkpoints.card(checkpoints.TWIN)
     assert name not in NAMES and card["masked"] is False and "without the mask" in card["objective"]
     for same in ("config", "seed", "rates", "data", "licence"):
         assert card[same] == twin[same]

@@ -21,7 +21,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "analysis": ({"config", "changes", "trace", "tokens", "transformer", "glossary"}, {"torch"}),
     "training": ({"config", "trace", "transformer", "checkpoints"}, {"torch", "tokenizers", "tqdm", "sacrebleu"}),
     "frames": ({"trace"}, {"numpy", "pandas"}),
-    "views": ({"changes", "glossary", "words"}, {"numpy", "pandas", "altair"}),
+    "views": ({"config", "changes", "glossary", "words"}, {"numpy", "pandas", "altair"}),
     "views.components": ({"tokens", "trace", "glossary", "views", "words"}, {"torch", "numpy", "streamlit"}),
     "export": ({"trace", "frames"}, {"torch", "numpy", "safetensors"}),
     "notebook": (

@@ -18,7 +18,7 @@ from tests.small import GRID, LEARNT, model, named, texts
 
 READ = Tokenizer.load(checkpoints.TOKENIZER)
 WRITERS = [config for config in GRID if "decoder" in config.stacks]
-UNMASKED = "decoder-pre-4-unmasked"
+UNMASKED = checkpoints.UNMASKED
 
 
 def encoded(text: str) -> tuple[int, ...]:

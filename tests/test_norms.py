@@ -108,7 +108,7 @@ def test_gradients_are_those_of_the_whole_batchs_mean_loss():
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_norm_order_shapes_the_gradients_of_the_models_that_ship(architecture):
     """Xiong et al. 2020, at our depth: towards the output they fall with the norm first, and do not with it after."""
-    config = Config(**checkpoints.card(f"{architecture}-pre-4")["config"])
+    config = Config(**checkpoints.card(checkpoints.WATCHED[architecture])["config"])
     tokenizer = Tokenizer.load(checkpoints.TOKENIZER)
     read = []
     for english, korean in list(zip(memory.sentences("en"), memory.sentences("ko"), strict=True))[:6]:

@@ -10,7 +10,6 @@ from tokenizers import Tokenizer
 from explorer import checkpoints
 from explorer.config import BOS, EOS, MASK, MAX_TOKENS, PAD, Config
 from explorer.training import corpus, evaluate, loop, objectives
-from explorer.training.__main__ import UNMASKED
 
 TOKENIZER = Tokenizer.from_file(str(checkpoints.TOKENIZER))
 STORY = "The cat sat on the mat. It was tired.\nThe dog came and sat down too."
@@ -147,7 +146,9 @@ def test_a_decoder_trained_without_its_mask_learns_what_stands_in_sight(corpora,
     config = Config("decoder", heads=2, layers=1, d_model=32, d_ff=64)
     budget = 3 * objectives.BATCH_TOKENS
     model, progress = loop.train(config, corpora, TOKENIZER, budget, 1, tmp_path, masked=False)
-    assert (tmp_path / f"{config.name}{checkpoints.UNMASKED}.pt").exists() and progress.loss[-1] < progress.loss[0]
+    assert (tmp_path / f"{checkpoints.name_of(config, masked=False)}.pt").exists() and progress.loss[
+        -1
+    ] < progress.loss[0]
     _, ordinary = loop.train(config, corpora, TOKENIZER, objectives.BATCH_TOKENS, 1, tmp_path)
     assert progress.loss[0] != ordinary.loss[0] and progress.tokens[0] == ordinary.tokens[0]
     batch = next(objectives.next_token_batches(corpora, TOKENIZER, 5))
@@ -163,10 +164,10 @@ def test_the_models_meet_their_floors(name, text, figure, least, most):
     assert least <= checkpoints.card(name)["held_out"][text][figure] <= most
 
 
-@pytest.mark.parametrize("name", ["decoder-pre-4", "encoder-post-4", "encoder-decoder-pre-4", UNMASKED])
+@pytest.mark.parametrize("name", ["decoder-pre-4", "encoder-post-4", "encoder-decoder-pre-4", checkpoints.UNMASKED])
 def test_the_figures_of_a_card_are_found_again_on_the_text_that_ships(name, monkeypatch):
     monkeypatch.setattr(evaluate, "GRAMMAR_SENTENCES", 8)  # a thousand translations take minutes
-    found = evaluate.evaluate(checkpoints.load(name), TOKENIZER, None, masked=name != UNMASKED)
+    found = evaluate.evaluate(checkpoints.load(name), TOKENIZER, None, masked=name != checkpoints.UNMASKED)
     said = checkpoints.card(name)["held_out"]
     texts = [text for text in found if text.startswith("shipped")]
     assert texts

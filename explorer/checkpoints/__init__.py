@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer.config import ARCHITECTURES, NORMS, Config
+from explorer.config import ARCHITECTURES, HEADS, NORMS, Config, model_name
 
 if TYPE_CHECKING:
     from explorer.transformer import Transformer  # imported where it is used: cards are read before torch is there
@@ -27,7 +27,11 @@ TOKENIZER = FOLDER / "tokenizer.json"
 SEEN = FOLDER / "seen.tsv"  # words of the training text, and how often each kind of model read them
 SNAPSHOTS = {0.01: FOLDER / "after_1_percent", 0.10: FOLDER / "after_10_percent"}  # by share of the budget
 NAME = re.compile(rf"({'|'.join(ARCHITECTURES)})-({'|'.join(NORMS)})-\d+")
-UNMASKED = "-unmasked"  # how the name of a model ends that was trained without its mask
+MODELS = [model_name(kind, norm, heads) for kind in ARCHITECTURES for norm in NORMS for heads in HEADS]
+WATCHED = {kind: model_name(kind, "pre", 4) for kind in ARCHITECTURES}  # those that SNAPSHOTS holds
+_UNMASKED = "-unmasked"  # how the name of a model ends that was trained without its mask
+TWIN = WATCHED["decoder"]
+UNMASKED = f"{TWIN}{_UNMASKED}"  # trained as its twin was, but for the mask
 WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
@@ -42,7 +46,7 @@ def available(folder: Path = FOLDER) -> list[str]:
 
 def name_of(config: Config, masked: bool = True) -> str:
     """What a model's files are called, trained with its mask or without."""
-    return config.name if masked else f"{config.name}{UNMASKED}"
+    return config.name if masked else f"{config.name}{_UNMASKED}"
 
 
 def card(name: str, folder: Path = FOLDER) -> dict:

@@ -9,7 +9,8 @@ import torch
 from tokenizers import Tokenizer
 
 from explorer import checkpoints
-from explorer.config import ARCHITECTURES, HEADS, NORMS, Config
+from explorer.checkpoints import MODELS, TWIN, UNMASKED, WATCHED
+from explorer.config import Config, kind_of
 from explorer.training import corpus, seen, vocabulary
 from explorer.training.evaluate import evaluate
 from explorer.training.loop import Progress, rates, snapshot, train
@@ -18,9 +19,6 @@ from explorer.transformer import Transformer
 
 SEED = 17
 BUDGET = {"encoder": 8_000_000, "decoder": 9_500_000, "encoder-decoder": 6_500_000}  # tokens
-NAMES = [f"{architecture}-{norm}-{heads}" for architecture in ARCHITECTURES for norm in NORMS for heads in HEADS]
-WATCHED = [f"{architecture}-pre-4" for architecture in ARCHITECTURES]  # whose weights on the way are kept as well
-UNMASKED = "decoder-pre-4" + checkpoints.UNMASKED
 UNMASKED_BUDGET = 1_000_000  # tokens: its loss has fallen long before
 CURVE_POINTS = 200
 
@@ -59,19 +57,19 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=SEED, help="default: %(default)s")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")
     chosen = parser.parse_args()
-    names = NAMES if chosen.models == ["all"] else chosen.models
-    if unknown := [name for name in names if name not in (*NAMES, UNMASKED)]:
-        parser.error(f"there is no model {', '.join(unknown)}; choose from {', '.join((*NAMES, UNMASKED))}, or all")
+    names = MODELS if chosen.models == ["all"] else chosen.models
+    if unknown := [name for name in names if name not in (*MODELS, UNMASKED)]:
+        parser.error(f"there is no model {', '.join(unknown)}; choose from {', '.join((*MODELS, UNMASKED))}, or all")
     if chosen.task in ("train", "evaluate") and not names:
-        parser.error(f"which model? Name one, such as {NAMES[10]}, or all")
+        parser.error(f"which model? Name one, such as {MODELS[10]}, or all")
     chosen.models = names
     return chosen
 
 
 def config_of(name: str) -> Config:
     """The configuration that a name stands for."""
-    architecture, norm, heads = name.removesuffix(checkpoints.UNMASKED).rsplit("-", 2)
-    return Config(architecture, norm, int(heads), layers=3 if architecture == "encoder-decoder" else 4)
+    architecture, norm, heads = kind_of(TWIN if name == UNMASKED else name)
+    return Config(architecture, norm, heads, layers=3 if architecture == "encoder-decoder" else 4)
 
 
 def budget_of(name: str, chosen: argparse.Namespace) -> int:
@@ -133,7 +131,7 @@ def main() -> None:
                 config_of(name), chosen.corpora, tokenizer, budget, chosen.seed, chosen.state, masked
             )
             checkpoints.save(model, card(name, chosen, progress))
-            if name in WATCHED:
+            if name in WATCHED.values():
                 save_snapshots(name, chosen)
         measure(name, tokenizer, chosen.corpora)
 
