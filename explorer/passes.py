@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from explorer.analysis.attention import Saturation
     from explorer.analysis.cache import Saved
     from explorer.analysis.crossing import Effects
+    from explorer.analysis.edits import Run
     from explorer.analysis.generation import Beam, Generated, Settings, Step
     from explorer.analysis.length import Stretch, Strung
     from explorer.analysis.lessons import Batch, Drift, Question
@@ -144,18 +145,16 @@ def edited(name: str, source: Ids, target: Ids, changes: str, other: tuple[Ids, 
 
     Raises ValueError for changes that do not fit this model or these texts (see `fitting`).
     """
-    from explorer.analysis import edits
-    from explorer.trace import trace
+    made = _changeable(name, source, target, other)
+    return Pass(made.model, made.source, made.target, made.trace(read(changes)), changes, other)
+
+
+def _changeable(name: str, source: Ids, target: Ids, other: tuple[Ids, Ids]) -> "Run":
+    """A pass as it is run again with changes."""
+    from explorer.analysis.edits import Run
 
     plain = run(name, source, target)
-    made = edits.install(read(changes), plain.config, _second(name, other))
-    return Pass(
-        plain.model, plain.source, plain.target, trace(plain.model, plain.source, plain.target, made), changes, other
-    )
-
-
-def _second(name: str, other: tuple[Ids, Ids]) -> "Trace | None":
-    return run(name, *other).trace if any(other) else None
+    return Run(plain.model, plain.source, plain.target, run(name, *other).trace if any(other) else None)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
@@ -166,8 +165,7 @@ def fitting(name: str, source: Ids, target: Ids, changes: str, other: tuple[Ids,
     """
     from explorer.analysis import edits
 
-    plain, second, asked = run(name, source, target), _second(name, other), read(changes)
-    return tuple(edits.fitting(plain.model, plain.source, plain.target, asked, second))
+    return tuple(edits.fitting(_changeable(name, source, target, other), read(changes)))
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
@@ -175,8 +173,7 @@ def idle(name: str, source: Ids, target: Ids, changes: str, other: tuple[Ids, Id
     """Which of the changes (by number) change nothing (see analysis.edits.idle)."""
     from explorer.analysis import edits
 
-    plain = run(name, source, target)
-    return tuple(edits.idle(plain.model, plain.source, plain.target, read(changes), _second(name, other)))
+    return tuple(edits.idle(_changeable(name, source, target, other), read(changes)))
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)

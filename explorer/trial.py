@@ -119,10 +119,8 @@ class Sweep:
 
     def go_on(self) -> Iterator[None]:
         """Try what is left, one change at a step."""
-        trial, start, second = self.trial, self.trial.start, self.trial.view.second
-        for step in sweeps.sweep(
-            start.model, start.source, start.target, self.left, trial.view.focus, trial.token,
-            changes.read(start.changes), second and second.trace,
-        ):  # fmt: skip
+        start, view = self.trial.start, self.trial.view
+        run = edits.Run(start.model, start.source, start.target, view.second and view.second.trace)
+        for step in sweeps.sweep(run, self.left, view.focus, self.trial.token, changes.read(start.changes)):
             self.known[changes.write([step.change])] = step.effect
             yield

@@ -309,10 +309,10 @@ def test_patching_between_sentences_that_do_not_fit():
 def test_what_changes_nothing_is_found():
     config = small()
     changes = read("off:d0a.h1;gelu:d0f;unmasked:d1a;scale:d1f:1.0;off:d0a;off:d1f.n2")
-    found = edits.idle(model(config), *texts(config, padding=0), changes)
+    found = edits.idle(edits.Run(model(config), *texts(config, padding=0)), changes)
     assert found == [1, 3], "the head is off with its layer, but its own vectors still differ"
     encoder = small("encoder")
-    assert edits.idle(model(encoder), *texts(encoder, padding=0), read("unmasked:e")) == [0]
+    assert edits.idle(edits.Run(model(encoder), *texts(encoder, padding=0)), read("unmasked:e")) == [0]
 
 
 def test_the_change_through_depth():
@@ -339,7 +339,7 @@ def test_sweeps_try_every_head_sublayer_and_neuron(kind):
         (sweeps.sublayers(config), attentions + 2 * len(config.stacks)),
         (sweeps.neurons(config, stack, 1), 24),
     ):
-        steps = list(sweeps.sweep(made, *ids, tries, -1, 7))
+        steps = list(sweeps.sweep(edits.Run(made, *ids), tries, -1, 7))
         assert [step.done for step in steps] == list(range(1, count + 1)) and {step.total for step in steps} == {count}
         last = trace(made, *ids, edits.install([tries[-1]], config))["logits"].tensor[-1, 7]
         assert steps[-1].logit == float(last) and steps[-1].effect == float(last) - before
@@ -350,7 +350,7 @@ def test_a_sweep_over_other_changes_can_be_stopped():
     config = small()
     made, ids = model(config), texts(config, padding=0)
     changes = read("off:d0a")
-    going = sweeps.sweep(made, *ids, sweeps.sublayers(config), -1, 7, changes)
+    going = sweeps.sweep(edits.Run(made, *ids), sweeps.sublayers(config), -1, 7, changes)
     first = next(going)
     assert (first.done, first.total, first.effect) == (1, 4, 0), "what is off already changes nothing"
     assert next(going).effect != 0
@@ -362,7 +362,7 @@ def test_the_patching_map_ends_where_the_other_sentence_does():
     here, there = torch.tensor([1, 9, 5, 30]), torch.tensor([1, 9, 22, 30])
     before, other = trace(made, None, here), trace(made, None, there)
     tries = sweeps.patches(before, other, "decoder")
-    steps = list(sweeps.sweep(made, None, here, tries, -1, 7, other=other))
+    steps = list(sweeps.sweep(edits.Run(made, None, here, other), tries, -1, 7))
     effects = {(step.change.path, step.change.position): step.effect for step in steps}
     whole = float(other["logits"].tensor[-1, 7] - before["logits"].tensor[-1, 7])
     assert effects["decoder.embedding.output", 2] == pytest.approx(whole), "the swapped word is all that differs"

@@ -238,9 +238,10 @@ def test_the_numbers_on_the_model_are_those_of_its_sweep(architecture, over):
     view, token = app.session_state.view, message(app, "what if outcomes")["chosen"]
     made = read(edit) if over == "changed" else []
     tries = [*sweeps.sublayers(view.config), *sweeps.heads(view.config)]
+    start = edits.Run(view.run.model, view.run.source, view.run.target)
     expected = {
         write([step.change]).removeprefix("off:"): step.effect
-        for step in sweeps.sweep(view.run.model, view.run.source, view.run.target, tries, view.focus, token, made)
+        for step in sweeps.sweep(start, tries, view.focus, token, made)
     }
     data = message(app, "what if model")
     drawn = [sub for lane in data["lanes"] for layer in lane["layers"] for sub in layer["subs"]]
@@ -285,7 +286,7 @@ def test_the_neurons_of_a_layer(monkeypatch):
     view, data = app.session_state.view, message(app, "what if neurons")
     token = message(app, "what if outcomes")["chosen"]
     tries = neurons(view.config, "decoder", 1)[:20]
-    steps = sweeps.sweep(view.run.model, None, view.run.target, tries, view.focus, token)
+    steps = sweeps.sweep(edits.Run(view.run.model, None, view.run.target), tries, view.focus, token)
     assert [one["effect"] for one in data["neurons"]] == [step.effect for step in steps]
     sizes = [abs(one["effect"]) for one in data["strongest"]]
     assert len(sizes) == switches.STRONGEST and sizes == sorted(sizes, reverse=True)
@@ -298,7 +299,8 @@ def test_a_patched_position_by_layer_map(architecture):
     here, there = view.trace, view.second.trace
     token = message(app, "what if outcomes")["chosen"]
     changes = sweeps.patches(here, there, view.stack)
-    steps = sweeps.sweep(view.run.model, view.run.source, view.run.target, changes, view.focus, token, other=there)
+    start = edits.Run(view.run.model, view.run.source, view.run.target, there)
+    steps = sweeps.sweep(start, changes, view.focus, token)
     effects = {(step.change.path, step.change.position): step.effect for step in steps}
     rows = stages(here)
     assert [[cell[0] for cell in row] for row in data["rows"]] == [
@@ -382,8 +384,8 @@ def test_what_fits_is_found(kind):
     asked = read(
         f"off:{letter}0a;off:{letter}9a;scale:{letter}0f:1e39;block:{letter}0a:{last}>0;patch:logits;off:{letter}1f.n3"
     )
-    assert edits.fitting(made, *ids, asked) == [0, 5]
-    assert edits.fitting(made, *ids, [asked[0], asked[5]]) == [0, 1]
+    assert edits.fitting(edits.Run(made, *ids), asked) == [0, 5]
+    assert edits.fitting(edits.Run(made, *ids), [asked[0], asked[5]]) == [0, 1]
 
 
 @pytest.mark.parametrize("text", [
@@ -399,7 +401,7 @@ def test_what_changes_nothing_is_what_can_be_left_out(text):
         for number in range(len(changes))
         if edits.same(whole, trace(made, *ids, edits.install([*changes[:number], *changes[number + 1 :]], config)))
     ]
-    assert edits.idle(made, *ids, changes) == expected
+    assert edits.idle(edits.Run(made, *ids), changes) == expected
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -190,6 +190,27 @@ def _patch(change: Change, other: Trace | None) -> Edit:
 # Before and after
 
 
+@dataclass(frozen=True)
+class Run:
+    """A model and what it reads, source and target (None for a stack that it lacks), to be run with changes made to it.
+
+    `other` is the trace of the second sentence, from which patches are taken.
+    """
+
+    model: Transformer
+    source: Tensor | None
+    target: Tensor | None
+    other: Trace | None = None
+
+    def edits(self, changes: Sequence[Change]) -> dict[str, list[Edit]]:
+        """The changes as edits. Raises ValueError as `install` does."""
+        return install(changes, self.model.config, self.other)
+
+    def trace(self, changes: Sequence[Change] = ()) -> Trace:
+        """The pass with these changes made. Raises ValueError for what this model or these texts do not have."""
+        return trace(self.model, self.source, self.target, self.edits(changes))
+
+
 def same(before: Trace, after: Trace) -> bool:
     """Whether two passes recorded the same numbers, bit for bit."""
     return before.keys() == after.keys() and all(
@@ -202,13 +223,7 @@ def _equal(first: Tensor, second: Tensor) -> bool:
     return bool(((first == second) | (first.isnan() & second.isnan())).all())
 
 
-def fitting(
-    model: Transformer,
-    source: Tensor | None,
-    target: Tensor | None,
-    changes: Sequence[Change],
-    other: Trace | None = None,
-) -> list[int]:
+def fitting(run: Run, changes: Sequence[Change]) -> list[int]:
     """Which of the changes (by number) can be made to this model over these texts, each after those before it that can.
 
     One with which the pass has numbers that are not finite cannot.
@@ -216,7 +231,7 @@ def fitting(
 
     def fits(made: Sequence[Change]) -> bool:
         try:
-            seen = trace(model, source, target, install(made, model.config, other))
+            seen = run.trace(made)
         except ValueError:
             return False
         return all(_finite(path, value.tensor) for path, value in seen.items())
@@ -236,13 +251,7 @@ def _finite(path: str, tensor: Tensor) -> bool:
     return bool((tensor.isfinite() | (tensor == -math.inf) if masked else tensor.isfinite()).all())
 
 
-def idle(
-    model: Transformer,
-    source: Tensor | None,
-    target: Tensor | None,
-    changes: Sequence[Change],
-    other: Trace | None = None,
-) -> list[int]:
+def idle(run: Run, changes: Sequence[Change]) -> list[int]:
     """Which of the changes (by number) change nothing: without it, and with all the others, the pass is the same.
 
     One pass tells of a change that is alone in its places. Where several meet in one, each is left out in turn.
@@ -261,17 +270,17 @@ def idle(
 
     installed: dict[str, list[Edit]] = {}
     for number, change in _in_order(changes):
-        for path, edit in _edits(change, model.config, other):
+        for path, edit in _edits(change, run.model.config, run.other):
             installed.setdefault(path, []).append(watched(number, edit))
             places.setdefault(path, set()).add(number)
-    edited = trace(model, source, target, installed)
+    edited = trace(run.model, run.source, run.target, installed)
     met = {number for numbers in places.values() if len(numbers) > 1 for number in numbers}
 
     def changes_nothing(number: int) -> bool:
         if number not in moved or number not in met:
             return number not in moved
         others = [*changes[:number], *changes[number + 1 :]]
-        return same(edited, trace(model, source, target, install(others, model.config, other)))
+        return same(edited, run.trace(others))
 
     return [number for number in range(len(changes)) if changes_nothing(number)]
 

@@ -4,14 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
-from explorer.analysis.edits import install, places
+from explorer.analysis.edits import Run, places
 from explorer.analysis.stream import position, stages
 from explorer.changes import ATTENTION, Change
 from explorer.config import Config
 from explorer.trace import Trace, trace
-from explorer.transformer import Transformer
 
 
 @dataclass(frozen=True)
@@ -63,30 +61,21 @@ def _all(config: Config) -> list[tuple[str, int, str]]:
     ]
 
 
-def sweep(
-    model: Transformer,
-    source: Tensor | None,
-    target: Tensor | None,
-    tries: Sequence[Change],
-    place: int,
-    token: int,
-    changes: Sequence[Change] = (),
-    other: Trace | None = None,
-) -> Iterator[Step]:
+def sweep(run: Run, tries: Sequence[Change], place: int, token: int, changes: Sequence[Change] = ()) -> Iterator[Step]:
     """The effect of each change in `tries` on a token's logit at a position, one pass after the other.
 
     `changes` are made in every pass, and in the one that is compared with. A caller that stops listening stops the
     sweep, and keeps what it has. Raises ValueError, at the first step, for what this model does not have.
     """
-    plain = trace(model, source, target, install(changes, model.config, other))
+    plain = run.trace(changes)
     place = position(plain, place)
     before = float(plain["logits"].tensor[place, token])
-    installed = [install([*changes, change], model.config, other) for change in tries]
+    installed = [run.edits([*changes, change]) for change in tries]
     for number, (change, edits) in enumerate(zip(tries, installed, strict=True)):
-        if _already(plain, other, change):
+        if _already(plain, run.other, change):
             yield Step(number + 1, len(tries), change, before, 0.0)
             continue
-        logit = float(trace(model, source, target, edits)["logits"].tensor[place, token])
+        logit = float(trace(run.model, run.source, run.target, edits)["logits"].tensor[place, token])
         yield Step(number + 1, len(tries), change, logit, logit - before)
 
 
