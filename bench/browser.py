@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -82,22 +83,32 @@ document.addEventListener("click", start, true);
 
 
 def serve() -> tuple[subprocess.Popen, str]:
-    """The app on a free port of its own."""
+    """The app on a free port of its own, once it answers."""
+    server, address = start()
+    wait_for(server, address)
+    return server, address
+
+
+def start(python: Sequence[str] = (), errors: int = subprocess.DEVNULL) -> tuple[subprocess.Popen, str]:
+    """Start the app on a free port of its own, with options of Python's and a place for what it writes to stderr."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true",
+    command = [sys.executable, *python, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true",
                f"--server.port={port}", "--server.fileWatcherType=none"]  # fmt: skip
-    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}"
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=errors), f"http://127.0.0.1:{port}"
+
+
+def wait_for(server: subprocess.Popen, address: str) -> None:
+    """Wait until the app answers. Raises RuntimeError where it stopped."""
     while True:
         try:
             with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1):
-                return server, address
+                return
         except OSError:
             if server.poll() is not None:
                 raise RuntimeError(f"The server stopped with {server.returncode}.") from None
-            time.sleep(0.1)
+            time.sleep(0.02)
 
 
 def texts(tokens: int) -> list[str]:
