@@ -5,13 +5,14 @@ loss leaves out. Losses are in nats: the negative logarithm of the chance that t
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from explorer.config import EOS, MASK, MASKED_SHARE, PAD
+from explorer.masking import padded, to_hide
 from explorer.trace import Record, silent
 from explorer.transformer import Transformer
 
@@ -40,14 +41,9 @@ def translation(ids: Sequence[int]) -> Question:
 
 
 def masked(ids: Sequence[int], seed: int, share: float = MASKED_SHARE) -> Question:
-    """Some of the ordinary tokens hidden, at least one if there is one, and only those asked for (Devlin et al. 2019).
-
-    Special tokens stay, also a [MASK] that was typed: what stood there nobody knows.
-    """
+    """Some of the ordinary tokens hidden (see explorer.masking), and only those asked for (Devlin et al. 2019)."""
     text = torch.tensor(ids)
-    ordinary = text > MASK
-    lot = torch.rand(text.shape, generator=torch.Generator().manual_seed(seed)).masked_fill(~ordinary, 2.0)
-    chosen = (lot < share) | (ordinary & (lot == lot.min()))
+    chosen = to_hide(text, torch.Generator().manual_seed(seed), share)
     return Question(tuple(text.masked_fill(chosen, MASK).tolist()), tuple(text.masked_fill(~chosen, PAD).tolist()))
 
 
@@ -126,13 +122,8 @@ def drift(model: Transformer, source: Tensor | None, truth: Sequence[int], given
     with torch.inference_mode():
         logits = model.predict(model.vectors(source, torch.tensor(truth[: given + len(wanted) - 1])))[given - 1 :]
         forced = [_fed(row, right) for row, right in zip(logits, wanted, strict=True)]
-        own: list[Fed] = []
-        ids = list(truth[:given])
-        for right in wanted:
-            own.append(_fed(model.predict(model.vectors(source, torch.tensor(ids))[-1]), right))
-            ids.append(own[-1].best)
-            if ids[-1] == EOS:
-                break
+        steps = _likeliest(model, source, truth[:given], len(wanted))
+        own = [_fed(row, right) for right, row in zip(wanted, steps, strict=False)]
     return Drift(given, tuple(wanted), tuple(forced), tuple(own))
 
 
@@ -168,14 +159,25 @@ def all_at_once(model: Transformer, source: Tensor | None, question: Question, r
 
 def written(model: Transformer, start: Sequence[int], most: int, record: Record = silent) -> tuple[int, ...]:
     """What a decoder writes after some ids, always the likeliest token, until [EOS] (left out) or `most` tokens."""
-    ids = list(start)
     with torch.inference_mode():
-        for _ in range(most):
-            best = int(model.predict(model.vectors(None, torch.tensor(ids), record)[-1]).argmax())
-            if best == EOS:
-                break
-            ids.append(best)
-    return tuple(ids[len(start) :])
+        ids = [int(row.argmax()) for row in _likeliest(model, None, start, most, record)]
+    return tuple(ids[:-1] if ids[-1:] == [EOS] else ids)
+
+
+def _likeliest(
+    model: Transformer, source: Tensor | None, start: Sequence[int], most: int, record: Record = silent
+) -> Iterator[Tensor]:
+    """The logits of each token that a decoder writes after some ids, always the likeliest, [EOS] the last of them.
+
+    Each is a whole pass: without its mask, a decoder's earlier vectors are not what a cache would have kept.
+    """
+    ids = list(start)
+    while len(ids) < len(start) + most:
+        logits = model.predict(model.vectors(source, torch.tensor(ids), record)[-1])
+        yield logits
+        ids.append(int(logits.argmax()))
+        if ids[-1] == EOS:
+            return
 
 
 # A batch
@@ -219,9 +221,3 @@ def batch(model: Transformer, sources: Sequence[Sequence[int]], questions: Seque
     of_padding = -logits.double().log_softmax(-1)[..., PAD][filled]
     asked = found[~found.isnan()]
     return Batch(source, inputs, targets, found, apart, mean(torch.cat([asked, of_padding])))
-
-
-def padded(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Rows of ids filled up with [PAD] to the longest, [row, position]."""
-    longest = max(map(len, rows))
-    return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])

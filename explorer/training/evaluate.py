@@ -16,9 +16,10 @@ from torch.nn import functional
 from tqdm import tqdm
 
 from explorer.config import BOS, EOS, MASK, MAX_TOKENS, PAD
+from explorer.masking import padded
 from explorer.trace import Record, silent, unmasked
 from explorer.training import corpus, grammar
-from explorer.training.objectives import encoded, masked, padded, windows
+from explorer.training.objectives import encoded, masked, windows
 from explorer.transformer import Transformer
 
 SEED = 1_000_003  # of the masks and of the grammar's held-out sentences; no training uses it

@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from explorer.config import BOS, EOS, MASK, MASKED_SHARE, MAX_TOKENS, PAD
+from explorer.masking import padded, to_hide
 from explorer.trace import Record, silent, unmasked
 from explorer.training import corpus
 from explorer.transformer import Transformer
@@ -128,18 +129,9 @@ def excerpt(text: list[int], ends: frozenset[int], chance: random.Random) -> lis
     return [BOS, *text[start:stop], EOS]
 
 
-def padded(rows: list[list[int]]) -> Tensor:
-    """Rows of ids as one tensor, filled up with PAD to the longest."""
-    longest = max(map(len, rows))
-    return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
-
-
 def masked(ids: Tensor, generator: torch.Generator, share: float = MASKED_SHARE) -> Batch:
-    """Replace a share of the ordinary tokens by MASK; at least one of each row, so that every row has a question."""
-    ordinary = ids > MASK
-    lot = torch.rand(ids.shape, generator=generator).masked_fill(~ordinary, 2.0)
-    chosen = lot < share
-    chosen |= ordinary & (lot == lot.min(-1, keepdim=True).values)
+    """Replace a share of the ordinary tokens by MASK (see explorer.masking)."""
+    chosen = to_hide(ids, generator, share)
     return ids.masked_fill(chosen, MASK), ids, chosen
 
 
