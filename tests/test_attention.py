@@ -139,12 +139,12 @@ def test_the_heads_of_the_models_that_ship_do_different_things(name):
     ids = torch.tensor([BOS, *(token.id for token in tokenizer.encode("The boy gave the dog a ball and the dog ran."))])
     seen = trace(shipped, *((ids, None) if shipped.config.architecture == "encoder" else (None, ids)))
     found = attention.measures(seen)
-    assert len(found) == 16
+    assert len(found) == shipped.config.layers * shipped.config.heads
     place = "next" if shipped.config.architecture == "encoder" else "first"
     for measure in ("previous", place, "spread"):
         values = [getattr(one, measure) for one in found]
         assert max(values) - min(values) > 0.15, measure
     for path in attention.attentions(seen):
-        for head in range(4):
+        for head in range(shipped.config.heads):
             unscaled, scaled = attention.saturation(seen, path, head)
             assert unscaled.spread <= scaled.spread and unscaled.largest >= scaled.largest
