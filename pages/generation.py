@@ -7,13 +7,14 @@ from explorer.address import fingerprint, whole_number
 from explorer.analysis.generation import Settings, Step, mean_log_probability
 from explorer.analysis.predictions import prediction
 from explorer.analysis.repeated import repeated
-from explorer.config import BOS, EOS, MASK, MAX_TOKENS
+from explorer.config import EOS, MASK, MAX_TOKENS
 from explorer.tokens import groups
 from explorer.view import current
 from explorer.views import numerals, saving
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.views.components.writing import Branch, Choice, candidates, candidates_data, tree, tree_data
 from explorer.words import verbatim
+from explorer.writing import Writing
 
 RUN = 60  # tokens that "to the end" writes at most
 QUICK = 10  # tokens that are written without a bar
@@ -49,7 +50,7 @@ def figure(name: str, usual: float, low: float, high: float) -> float:
     return usual
 
 
-def settings() -> Settings:
+def pick_settings() -> Settings:
     """The settings of the draw, and their controls."""
     found = Settings(
         temperature=figure("temp", 0.0, 0, 100),
@@ -87,65 +88,23 @@ def settings() -> Settings:
     return found
 
 
-def asked_for() -> int:
-    """How many tokens are to be written; none where another text has been typed since."""
-    mark, _, number = reader.option("wrote").partition("-")
-    return min(whole_number(number) or 0, MAX_TOKENS) if mark == beginning else 0
-
-
-def by_hand() -> dict[int, int]:
-    """The tokens that the reader chose in the place of the drawn ones, by position."""
-    pairs = [[whole_number(one) for one in pair.split(".")] for pair in reader.option("hand").split(",")]
-    numbers = [pair for pair in pairs if len(pair) == 2 and None not in pair]
-    return {at: id for at, id in numbers if id < view.config.vocabulary}
-
-
-def write_until(number: int) -> None:
-    """So many tokens are to be written. For callbacks."""
-    reader.set_option("wrote", f"{beginning}-{number}")
-    reader.set_option("seen", "")
-    reader.set_option("halted", "")
-
-
-def rewind(to: int) -> None:
-    """Forget what was written from a place on, and the tokens chosen by hand there."""
-    keep_choices({at: id for at, id in by_hand().items() if at < len(start) + to})
-    write_until(to)
-
-
-def branch(place: int, id: int) -> None:
-    """Another token at a place of the written text, and go on from there."""
-    keep_choices({at: one for at, one in by_hand().items() if at < len(start) + place} | {len(start) + place: id})
-    write_until(place + 1)
-
-
-def keep_choices(chosen: dict[int, int]) -> None:
-    reader.set_option("hand", ",".join(f"{at}.{id}" for at, id in sorted(chosen.items())))
-
-
-def halt() -> None:
-    """Keep what a run has written so far."""
-    done = st.session_state.get("generation done", 0)
-    write_until(done)
-    reader.set_option("halted", str(done))
-
-
 # Writing
 
 
-def write(number: int, chosen: Settings) -> list[Step]:
+def write(writing: Writing, settings: Settings) -> list[Step]:
     """The steps of the run, with a bar and a button to stop it where it takes long.
 
     Each step is kept by `passes`, so a run that is interrupted goes on where it was.
     """
     steps: list[Step] = []
-    ids, forced = start, by_hand()
+    model, source, ids = writing.model, writing.source, writing.start
+    number, forced = writing.asked_for, writing.by_hand
     slot, bar = st.empty(), None
-    run = (view.choices.model, start, source, chosen, tuple(forced.items()))
+    run = (model, ids, source, settings, tuple(forced.items()))
     known = st.session_state.get("generation done", 0) if st.session_state.get("generation run") == run else 0
     st.session_state["generation run"] = run
     while len(steps) < number and len(ids) < MAX_TOKENS:
-        steps.append(passes.step(view.choices.model, source, ids, chosen, forced.get(len(ids))))
+        steps.append(passes.step(model, source, ids, settings, forced.get(len(ids))))
         ids = steps[-1].ids
         st.session_state["generation done"] = len(steps)
         if steps[-1].stop:
@@ -153,36 +112,40 @@ def write(number: int, chosen: Settings) -> list[Step]:
         if bar is None and number - known > QUICK:
             with slot.container(horizontal=True, vertical_alignment="center", key="generation running"):
                 bar = st.progress(0.0, width=320)
-                st.button(words("generation.stop"), on_click=halt)
+                st.button(words("generation.stop"), on_click=lambda: writing.halt(st.session_state["generation done"]))
         if bar is not None:
             bar.progress(len(steps) / number, words("generation.writing", n=len(steps)))
     slot.empty()
     return steps
 
 
-def buttons(steps: list[Step]) -> None:
+def buttons(writing: Writing, steps: list[Step]) -> None:
     """Forwards and back."""
-    done, over = len(steps), bool(steps and steps[-1].stop) or len(start) + len(steps) >= MAX_TOKENS
+    done, over = len(steps), bool(steps and steps[-1].stop) or len(writing.start) + len(steps) >= MAX_TOKENS
     with st.container(horizontal=True, gap="small", key="generation buttons"):
         for name, to, dead in (
             ("one", done + 1, over), ("ten", done + 10, over), ("end", max(RUN, done + 10), over),
         ):  # fmt: skip
             st.button(
-                words(f"generation.{name}"), key=f"generation {name}", on_click=write_until, args=(to,), disabled=dead,
-                type="primary" if name == "one" else "secondary",
+                words(f"generation.{name}"), key=f"generation {name}", type="primary" if name == "one" else "secondary",
+                on_click=writing.write_until, args=(to,), disabled=dead,
             )  # fmt: skip
         for name, to in (("back", max(0, done - 1)), ("restart", 0)):
             st.button(
-                words(f"generation.{name}"), key=f"generation {name}", on_click=rewind, args=(to,), disabled=not done
+                words(f"generation.{name}"),
+                key=f"generation {name}",
+                on_click=writing.rewind,
+                args=(to,),
+                disabled=not done,
             )
 
 
-def status(steps: list[Step]) -> str:
+def status(writing: Writing, settings: Settings, steps: list[Step]) -> str:
     """Why the text ends where it ends, and under which settings it was written."""
-    done = len(steps)
+    done, given = len(steps), len(writing.start)
     if done and steps[-1].stop:
         said = words("generation.status.end", n=done)
-    elif len(start) + done >= MAX_TOKENS:
+    elif given + done >= MAX_TOKENS:
         said = words("generation.status.context", limit=MAX_TOKENS)
     elif done and reader.option("halted") == str(done):
         said = words("generation.status.halted", n=done)
@@ -190,19 +153,19 @@ def status(steps: list[Step]) -> str:
         said = words("generation.status.limit", n=done)
     else:
         said = words("generation.status.open", n=done)
-    how = words("generation.how.greedy") if chosen.temperature == 0 else words(
-        "generation.how.drawn", temperature=f"{chosen.temperature:g}", k=chosen.k or words("generation.all"),
-        p=f"{chosen.p:g}", seed=chosen.seed,
+    how = words("generation.how.greedy") if settings.temperature == 0 else words(
+        "generation.how.drawn", temperature=f"{settings.temperature:g}", k=settings.k or words("generation.all"),
+        p=f"{settings.p:g}", seed=settings.seed,
     )  # fmt: skip
-    hand = [at for at in by_hand() if len(start) <= at < len(start) + done]
+    hand = [at for at in writing.by_hand if given <= at < given + done]
     changed = f" {words('generation.hand', n=len(hand))}" if hand else ""
     return f"{said} :gray[{how}{changed}]"
 
 
-def text_so_far(ids: tuple[int, ...]) -> None:
+def text_so_far(writing: Writing, ids: tuple[int, ...]) -> None:
     """The text in whole characters: what was given in second ink, what was written in first."""
     read = passes.tokenizer()
-    given = read.decode(start)
+    given = read.decode(writing.start)
     whole = read.decode(ids)
     written = whole[len(given) :] if whole.startswith(given) else whole
     before = f":gray[{verbatim(given)}]" if given and whole.startswith(given) else ""
@@ -212,7 +175,7 @@ def text_so_far(ids: tuple[int, ...]) -> None:
         st.caption(words("generation.held", bytes=held.hex(" ").upper()))
 
 
-def open_pass(ids: tuple[int, ...], place: int) -> None:
+def open_pass(writing: Writing, ids: tuple[int, ...], place: int) -> None:
     """The way to the picture of the pass over this text, at the place that predicts the token that is looked at.
 
     Typed in again, a text may be cut into other tokens than those that were written; then it is opened up to there.
@@ -222,69 +185,76 @@ def open_pass(ids: tuple[int, ...], place: int) -> None:
     def typed(ids: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(token.id for token in read.decoder_input(read.decode(ids)))
 
-    whole = next((n for n in range(len(ids), max(1, len(start) - 1), -1) if typed(ids[:n]) == ids[:n]), 0)
+    whole = next((n for n in range(len(ids), max(1, len(writing.start) - 1), -1) if typed(ids[:n]) == ids[:n]), 0)
     text = read.decode(ids[:whole])
     if not text.strip():
         return
     label = "generation.open" if whole == len(ids) else "generation.open_part"
     if st.button(words(label, n=whole), key="generation open"):
-        if view.config.architecture == "decoder":
+        if writing.view.config.architecture == "decoder":
             reader.choose(text=text)
         else:
-            reader.choose(target=text, written_for=fingerprint(view.choices.text))
+            reader.choose(target=text, written_for=fingerprint(writing.view.choices.text))
         reader.choose(focus=min(place, whole - 1))
         st.switch_page("pages/overview.py")
     if whole < len(ids):
         st.caption(words("generation.other_tokens"))
 
 
-def look_into(found: Step, place: int) -> None:
+def listed(writing: Writing, found: Step) -> list[Choice]:
+    """The candidates of a step, the likeliest first."""
+    token = writing.view.token
+    return [Choice(token(one.id), one.probability, one.chance, i) for i, one in enumerate(found.candidates, 1)]
+
+
+def look_into(writing: Writing, settings: Settings, found: Step, place: int) -> None:
     """One step: the candidates, which of them was taken, and why."""
-    token = view.token(found.chosen.id)
-    chosen_by_hand = len(start) + place in by_hand()
+    token = writing.view.token(found.chosen.id)
+    chosen_by_hand = len(writing.start) + place in writing.by_hand
     st.markdown(f"**{words('generation.place', n=place + 1, token=verbatim(token.label))}**")
-    reason = "hand" if chosen_by_hand else "greedy" if chosen.temperature == 0 else "draw"
+    reason = "hand" if chosen_by_hand else "greedy" if settings.temperature == 0 else "draw"
     st.markdown(words(f"generation.why.{reason}", rank=found.rank, draw=f"{found.draw:.3f}"))
-    listed = [Choice(view.token(one.id), one.probability, one.chance, i) for i, one in enumerate(found.candidates, 1)]
     taken = Choice(token, found.chosen.probability, found.chosen.chance, found.rank)
     drawn = reason == "draw"
     candidates(
-        candidates_data(listed, taken, found.draw if drawn else None, drawn),
+        candidates_data(listed(writing, found), taken, found.draw if drawn else None, drawn),
         words,
         name=words("generation.candidates"),
         key="candidates",
-        on_pick=lambda id: branch(place, id),
+        on_pick=lambda id: writing.branch(place, id),
     )
 
 
-def first_choice() -> None:
+def first_choice(writing: Writing, settings: Settings) -> None:
     """The candidates for the first token, before anything is written."""
-    found = passes.step(view.choices.model, source, start, chosen)
+    choices = listed(writing, passes.step(writing.model, writing.source, writing.start, settings))
     st.markdown(f"**{words('generation.first')}**")
-    listed = [Choice(view.token(one.id), one.probability, one.chance, i) for i, one in enumerate(found.candidates, 1)]
-    data = candidates_data(listed, Choice(listed[0].token, 0, 0, 0), None, False)
-    data["rows"] = data["rows"][: len(listed)]
-    candidates(data, words, name=words("generation.candidates"), key="candidates", on_pick=lambda id: branch(0, id))
+    data = candidates_data(choices, Choice(choices[0].token, 0, 0, 0), None, False)
+    data["rows"] = data["rows"][: len(choices)]
+    candidates(
+        data, words, name=words("generation.candidates"), key="candidates", on_pick=lambda id: writing.branch(0, id)
+    )
 
 
-def step_by_step() -> tuple[int, ...]:
+def step_by_step(writing: Writing) -> tuple[int, ...]:
     """The text so far, its tokens, and the candidates for one of them. Returns the ids that the model read last."""
-    steps = write(asked_for(), chosen)
+    chosen = pick_settings()
+    steps, start = write(writing, chosen), writing.start
     ids = steps[-1].ids if steps else start
-    buttons(steps)
-    st.markdown(status(steps))
+    buttons(writing, steps)
+    st.markdown(status(writing, chosen, steps))
     told, looked = st.columns([6, 5], gap="large")
     asked = whole_number(reader.option("seen"))
     place = len(steps) - 1 if asked is None else min(asked, len(steps) - 1)
     body = ids[:-1] if ids[-1] == EOS else ids
-    tokens = [*passes.tokenizer().tokens(body), *(view.token(id) for id in ids[len(body) :])]
+    tokens = [*passes.tokenizer().tokens(body), *map(writing.view.token, ids[len(body) :])]
 
     def pick(position: int) -> None:
         if position >= len(start):
             reader.set_option("seen", str(position - len(start)))
 
     with told:
-        text_so_far(ids)
+        text_so_far(writing, ids)
         strip(
             tokens,
             name=words("generation.tokens", n=len(tokens)),
@@ -298,29 +268,29 @@ def step_by_step() -> tuple[int, ...]:
         if steps and steps[-1].loop:
             again = steps[-1].loop
             st.warning(f"**{words('generation.loop', n=again.length, times=again.times)}** {prose['loop']}")
-        open_pass(body, len(start) + max(place, 0) - (1 if steps else 0))
+        open_pass(writing, body, len(start) + max(place, 0) - (1 if steps else 0))
     with looked:
         if not steps:
-            first_choice()
+            first_choice(writing, chosen)
         else:
-            look_into(steps[place], place)
+            look_into(writing, chosen, steps[place], place)
             if place < len(steps) - 1:
-                st.button(words("generation.rewind"), on_click=rewind, args=(place + 1,))
+                st.button(words("generation.rewind"), on_click=writing.rewind, args=(place + 1,))
     return body
 
 
-def what_a_cache_saves(ids: tuple[int, ...]) -> None:
+def what_a_cache_saves(writing: Writing, ids: tuple[int, ...]) -> None:
     """How much of the last pass was there a step before, and the last step in both ways: whole and with a cache."""
     st.subheader(words("generation.cache"), anchor=False)
     said, shown = st.columns([6, 5], gap="large")
     said.markdown(prose["cache"])
-    if view.config.architecture == "encoder-decoder":
+    if writing.view.config.architecture == "encoder-decoder":
         said.markdown(prose["cache encoder-decoder"])
     if len(ids) < 2:
         shown.markdown(words("generation.cache.short"))
         return
-    before, after = (passes.run(view.choices.model, source, read).trace for read in (ids[:-1], ids))
-    again, found = repeated(before, after), passes.saved(view.choices.model, source, ids)
+    before, after = (passes.run(writing.model, writing.source, read).trace for read in (ids[:-1], ids))
+    again, found = repeated(before, after), passes.saved(writing.model, writing.source, ids)
     figures = {name: numerals.number(getattr(found, name), 2) for name in ("probability", "difference")}
     whole, step = (f"{time:.1f}" for time in found.milliseconds)
     with shown:
@@ -340,14 +310,15 @@ def what_a_cache_saves(ids: tuple[int, ...]) -> None:
     products.altair_chart(saving.multiplications(found.parts, words), width="stretch", key="multiplications")
 
 
-def beam_search(width: int) -> None:
+def beam_search(writing: Writing, width: int) -> None:
     """The tree of a beam search, and its texts beside the greedy one."""
+    start = writing.start
     limit = min(RUN, MAX_TOKENS - len(start))
     if not limit:
         st.markdown(words("generation.status.context", limit=MAX_TOKENS))
         return
     with st.spinner(words("working")):
-        found = passes.beam(view.choices.model, source, start, width, limit)
+        found = passes.beam(writing.model, writing.source, start, width, limit)
     best = found.ends[0]
     path, at = [], best.number
     while at is not None:
@@ -355,7 +326,7 @@ def beam_search(width: int) -> None:
         at = found.nodes[at].parent
     nodes = [
         Branch(
-            node.number, node.parent, node.depth, view.token(node.id), node.probability, node.mean,
+            node.number, node.parent, node.depth, writing.view.token(node.id), node.probability, node.mean,
             node.kept, node.finished,
         )
         for node in found.nodes
@@ -370,7 +341,7 @@ def beam_search(width: int) -> None:
             told = words("generation.mean_of", mean=numerals.number(end.mean, 3))
             open_end = "" if end.finished else f" · {words('generation.unfinished')}"
             st.markdown(f"{verbatim(text.strip())} :gray[{told}{open_end}]")
-        steps = greedy_text()
+        steps = greedy_text(writing)
         same = tuple(id for id in steps[-1].ids[len(start) :] if id != EOS) == found.ids(best)
         st.markdown(
             words("generation.greedy.same" if same else "generation.greedy.other",
@@ -379,16 +350,16 @@ def beam_search(width: int) -> None:
         )  # fmt: skip
 
 
-def greedy_text() -> list[Step]:
+def greedy_text(writing: Writing) -> list[Step]:
     """The text that greedy writes, for comparison."""
-    steps, ids = [], start
+    steps, ids = [], writing.start
     while len(steps) < RUN and len(ids) < MAX_TOKENS and not (steps and steps[-1].stop):
-        steps.append(passes.step(view.choices.model, source, ids, Settings(0.0)))
+        steps.append(passes.step(writing.model, writing.source, ids, Settings(0.0)))
         ids = steps[-1].ids
     return steps
 
 
-def fill_masks() -> None:
+def fill_masks(view) -> None:
     """What an encoder does in the place of writing."""
     st.markdown(prose["encoder"])
     tokens = view.tokens["encoder"]
@@ -418,31 +389,33 @@ def fill_masks() -> None:
             )  # fmt: skip
 
 
-architecture = reader.choices().architecture
-if architecture in READY:
-    look = [(text, prose[f"look {architecture} {i}"]) for i, text in enumerate(READY[architecture], 1)]
-    controls.look_for(look)
-view = current()
-if architecture == "encoder":
-    fill_masks()
-else:
-    source = tuple(token.id for token in view.tokens.get("encoder", ()))
-    start = (BOS,) if view.own is not None else tuple(token.id for token in view.tokens["decoder"])
-    beginning = fingerprint(f"{source} {start}")
+def writing_of(writing: Writing) -> None:
+    """A text that is written, step by step or by a beam search, and what a cache saves on the way."""
     with st.container(horizontal=True, gap="medium"):
         how = controls.pick_option("how", ("step", "beam"), lambda name: words(f"generation.{name}"), "step")
         if how == "beam":
-            kept = controls.pick_option("width", WIDTHS, lambda n: words("generation.width.of", n=int(n)), "3")
-    controls.unedited(view)
-    read = start
+            width = controls.pick_option("width", WIDTHS, lambda n: words("generation.width.of", n=int(n)), "3")
+    controls.unedited(writing.view)
+    read = writing.start
     if how == "step":
-        chosen = settings()
-        read = step_by_step()
+        read = step_by_step(writing)
     else:
-        beam_search(int(kept))
+        beam_search(writing, int(width))
     what, with_what = st.columns([6, 5], gap="large")
     what.markdown(prose["what"])
-    what.markdown(prose[architecture])
+    what.markdown(prose[writing.view.config.architecture])
     with_what.markdown(prose["settings"])
-    what_a_cache_saves(read)
+    what_a_cache_saves(writing, read)
+
+
+# The page
+
+architecture = reader.choices().architecture
+if architecture in READY:
+    controls.look_for([(text, prose[f"look {architecture} {i}"]) for i, text in enumerate(READY[architecture], 1)])
+view = current()
+if architecture == "encoder":
+    fill_masks(view)
+else:
+    writing_of(Writing(view))
 st.caption(prose["references"])

@@ -47,6 +47,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"streamlit"},
     ),
     "beside": ({"tokens", "trace", "address", "reader", "view", "analysis"}, {"torch"}),
+    "writing": ({"config", "address", "passes", "reader", "view"}, set()),
     "trial": ({"changes", "passes", "reader", "view", "analysis"}, {"streamlit"}),
     "lesson": ({"config", "address", "passes", "reader", "view", "analysis"}, set()),
     "controls": (
