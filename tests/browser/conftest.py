@@ -94,6 +94,12 @@ def server(browser, tmp_path_factory) -> Iterator[Callable[[Path | str], str]]:
         yield start
 
 
+@pytest.fixture(scope="module")
+def address(server) -> str:
+    """Where the app is, run for the tests of one file."""
+    return server(ROOT / "app.py")
+
+
 @pytest.fixture
 def fresh_server(browser, tmp_path_factory) -> Iterator[Callable[[Path | str], str]]:
     """The same for one test alone: models and passes take memory, and a server keeps them."""

@@ -97,11 +97,6 @@ def test_a_page_on_a_fresh_server_and_in_every_architecture_and_language(fresh_s
             expect(page.locator(".stException")).to_have_count(0)
 
 
-@pytest.fixture(scope="module")
-def address(server):
-    return server(APP)
-
-
 def test_a_sentence_through_every_model_to_the_arithmetic_of_a_cell(address, page):
     open_app(page, address, "/values?lang=en")
     say(page, "The little cat was happy.")

@@ -4,14 +4,7 @@ import re
 
 import pytest
 
-from tests.browser.conftest import ROOT
-
 SENTENCE = "The+cat+sat+on+the+mat."
-
-
-@pytest.fixture(scope="module")
-def address(server):
-    return server(ROOT / "app.py")
 
 
 def opened(page, address, **asked):

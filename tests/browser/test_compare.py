@@ -2,16 +2,7 @@
 
 from urllib.parse import urlencode
 
-import pytest
-
-from tests.browser.conftest import ROOT
-
 ADDRESS = {"lang": "en", "arch": "decoder", "s": "The girl was kind", "s2": "It was a kind", "vs": "text"}
-
-
-@pytest.fixture(scope="module")
-def address(server):
-    return server(ROOT / "app.py")
 
 
 def test_a_token_and_a_cell_are_followed_on_both_sides(page, address):

@@ -1,17 +1,8 @@
 """The page of two stacks in a real browser: rows and source tokens are chosen where they are drawn."""
 
-from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlparse
 
-import pytest
-
-ROOT = Path(__file__).parents[2]
 ADDRESS = {"lang": "en", "arch": "encoder-decoder", "s": "The doctor is in the kitchen.", "t": "의사는 부엌에 있어요."}
-
-
-@pytest.fixture(scope="module")
-def address(server):
-    return server(ROOT / "app.py")
 
 
 def chosen(page, name):

@@ -6,14 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import ROOT
-
 TEXT = "The dog saw the cat and the cat saw a dog."
-
-
-@pytest.fixture(scope="module")
-def address(server):
-    return server(ROOT / "app.py")
 
 
 def settled(page):

@@ -4,15 +4,8 @@ import re
 from pathlib import Path
 from urllib.parse import urlencode
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 ADDRESS = {"lang": "en", "arch": "decoder", "s": "Once upon a time"}
-
-
-@pytest.fixture(scope="module")
-def address(server):
-    return server(ROOT / "app.py")
 
 
 def test_write_branch_and_open_the_pass(page, address):

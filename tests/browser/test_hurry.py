@@ -1,16 +1,9 @@
 """A reader in a hurry: clicks and keys that do not wait for the last run, and two tabs of one browser."""
 
-import pytest
 from playwright.sync_api import expect
 
 from explorer.words import Words
-from tests.browser.conftest import ROOT
 from tests.browser.test_app import open_app, query, settled, turn
-
-
-@pytest.fixture(scope="module")
-def address(server):
-    return server(ROOT / "app.py")
 
 
 def radios(page, group: str):

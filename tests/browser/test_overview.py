@@ -14,17 +14,11 @@ from explorer.trace import trace
 from explorer.views.components import stave
 from explorer.views.components import stave_layout as layout
 from explorer.words import Words
-from tests.browser.conftest import ROOT
 from tests.browser.test_app import query, settled
 
 TEXT = FIRST_TEXT["en"]
 LONG = "One day a little girl went to the park with her dog. They saw a big red ball under the old tree and got wet."
 RECEIVED = 300_000  # bytes over the socket for a new sentence of 32 tokens
-
-
-@pytest.fixture(scope="module")
-def address(server):
-    return server(ROOT / "app.py")
 
 
 @pytest.fixture(scope="module")

@@ -1,16 +1,8 @@
 """The page of the prediction in a real Chromium: choose a token, open a cell, go on with the text, mask a token."""
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import ROOT
-
 expect.set_options(timeout=60_000)  # a first pass on a busy machine takes its time
-
-
-@pytest.fixture(scope="module")
-def address(server):
-    return server(ROOT / "app.py")
 
 
 def open_page(page, address: str, query: str) -> None:

@@ -2,15 +2,6 @@
 
 import re
 
-import pytest
-
-from tests.browser.conftest import ROOT
-
-
-@pytest.fixture(scope="module")
-def address(server):
-    return server(ROOT / "app.py")
-
 
 def test_a_click_in_either_order(page, address):
     page.goto(f"{address}/residuals?lang=en&s=The+cat+sat.&arch=decoder&norm=pre&layer=1&at=2")

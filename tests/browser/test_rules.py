@@ -2,18 +2,11 @@
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import ROOT
 from tests.browser.test_embedding_heads import asked, settled
 
 TEXT = "The girl is playing in the park."
-
-
-@pytest.fixture(scope="module")
-def address(server):
-    return server(ROOT / "app.py")
 
 
 def walk(page, number: int, *keys: str) -> None:

@@ -3,14 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import ROOT
-
 expect.set_options(timeout=60_000)  # a first pass on a busy machine takes its time
-
-
-@pytest.fixture(scope="module")
-def address(server):
-    return server(ROOT / "app.py")
 
 
 def open_page(page, address: str, query: str) -> None:

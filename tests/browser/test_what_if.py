@@ -1,17 +1,8 @@
 """Changes of the model in a real browser: a click switches off, the line undoes, the link holds, patches are taken."""
 
-from pathlib import Path
 from urllib.parse import urlencode
 
-import pytest
-
-ROOT = Path(__file__).parents[2]
 GIRL = {"lang": "en", "arch": "decoder", "s": "The girl was happy because"}
-
-
-@pytest.fixture(scope="module")
-def address(server):
-    return server(ROOT / "app.py")
 
 
 def holds(page, part: str) -> None:
