@@ -12,7 +12,7 @@ from explorer.views import numerals, saturation
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
 from explorer.views.components.steps import path_of, read_cell, steps, write_cell
-from explorer.words import verbatim
+from explorer.words import chip
 
 READY = {
     "en": (
@@ -108,8 +108,8 @@ with told:
     st.markdown(
         words(
             "attention.search",
-            query=verbatim(asking[place].label),
-            found=verbatim(asked[strongest].label),
+            query=chip(asking[place].label),
+            found=chip(asked[strongest].label),
             score=numerals.number(float(trace[f"{path}.scores"].tensor[head, place, strongest]), 3),
             weight=f"{float(weights[strongest]):.3f}",
         )
@@ -157,7 +157,7 @@ with random:
     )
     st.altair_chart(saturation.random_scores(passes.random_scores(), words, measure), width="stretch", key="random")
 with own:
-    st.markdown(f"**{words('saturation.one', token=verbatim(asking[place].label))}**")
+    st.markdown(f"**{words('saturation.one', token=chip(asking[place].label))}**")
     st.altair_chart(
         saturation.one_query(
             weights.tolist(),

@@ -14,7 +14,7 @@ from explorer.views import compare as charts
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.views.numerals import fixed, percent
-from explorer.words import LANGUAGES, strong, verbatim
+from explorer.words import LANGUAGES, chip, strong, verbatim
 
 LISTED = 10  # candidates of a prediction
 LEAST = 0.0005  # a smaller difference of probabilities is not drawn
@@ -72,7 +72,7 @@ def answered(sides: Sides, answers: tuple[str, str]) -> list[str]:
     )
     verdict, factor = compare.verdict(left, right)
     odds = factor if factor >= 1 else 1 / factor
-    first, second = (strong(sides.left.token(id).label) for id in ids)
+    first, second = (chip(sides.left.token(id).label) for id in ids)
     figures = words(
         "compare.answers", first=first, second=second, left_first=percent(left[0]), left_second=percent(left[1]),
         right_first=percent(right[0]), right_second=percent(right[1]),
@@ -346,7 +346,7 @@ def where_most(shown: Comparison) -> None:
     view, other = sides.both
     kind = sides.attentions[0].path("*").replace(".layers.", ".")
     found = compare.furthest(view.trace, other.trace, kind, shown.columns, shown.places)
-    token = strong(shown.tokens(0)[shown.places[0]].label)
+    token = chip(shown.tokens(0)[shown.places[0]].label)
     if found.share < 0.005:
         st.markdown(words("compare.nowhere", token=token))
         return
@@ -429,7 +429,7 @@ def every_position(sides: Sides, aligned: compare.Alignment, shares: list, apart
 def lead_to(sides: Sides, place: int, share: float) -> None:
     """The place where the predictions differ most, and a way there."""
     view, stacks = sides.left, (sides.left.stack, sides.right.stack)
-    token = strong(view.tokens[view.stack][place].label)
+    token = chip(view.tokens[view.stack][place].label)
     with st.container(horizontal=True, vertical_alignment="center", key="most apart"):
         st.markdown(words("compare.most_at", token=token, n=place, share=percent(share)), width="content")
         st.button(
@@ -444,7 +444,7 @@ def candidates(sides: Sides, places: tuple[int, int], shares: list) -> None:
     for side, (column, view, place, share) in enumerate(zip(columns, sides.both, places, shares, strict=True)):
         with column:
             title(sides, side)
-            label = strong(view.tokens[view.stack][place].label)
+            label = chip(view.tokens[view.stack][place].label)
             said = "compare.at" if view.config.architecture == "encoder" else "compare.after"
             st.markdown(f":gray[{words(said, token=label, n=place)}]")
             listed = [Bar(token(id), float(share[id])) for id in ids]

@@ -12,7 +12,7 @@ from explorer.view import current
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.crossing import Expected, Loss, crossing, needs, picture, rows, table
 from explorer.views.components.matrix import matrix
-from explorer.words import verbatim
+from explorer.words import chip
 
 READY = ("I did not buy the red car.", "The doctor is in the kitchen.", "The child who found the book is happy.")
 PAIRS = 1_600  # pairs of tokens up to which every source token is taken away in turn
@@ -144,7 +144,7 @@ def guesses(trace) -> list[Expected]:
 
 def pair(row: int) -> str:
     """A row by what goes in and what comes out of the model as it is."""
-    return f"**{verbatim(target[row].label)} → {verbatim(as_it_is[row].token.label)}**"
+    return f"{chip(target[row].label)} → {chip(as_it_is[row].token.label)}"
 
 
 def misleads(said: measured.Verdict) -> None:
@@ -154,7 +154,7 @@ def misleads(said: measured.Verdict) -> None:
     told = words(
         "crossing.misleads",
         pair=pair(said.row),
-        word=f"**{verbatim(source[said.key].label)}**",
+        word=chip(source[said.key].label),
         weight=f"{float(looks[said.row, said.key]):.2f}",
         before=f"{float(found.probability[said.row]):.2f}",
         after=f"{float(found.hidden[said.key, said.row]):.2f}",
@@ -166,7 +166,7 @@ def misleads(said: measured.Verdict) -> None:
     if found.probability[said.row] - after[needed, said.row] > measured.MATTERS:
         told += " " + words(
             f"crossing.misleads.{name}",
-            word=f"**{verbatim(source[needed].label)}**",
+            word=chip(source[needed].label),
             weight=f"{float(looks[said.row, needed]):.2f}",
             after=f"{float(after[needed, said.row]):.2f}",
         )

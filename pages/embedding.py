@@ -16,7 +16,7 @@ from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import Bar, bars
 from explorer.views.numerals import fixed
-from explorer.words import verbatim
+from explorer.words import chip
 
 READY = {
     "en": ("The cat saw the dog and the dog saw the cat.", "Lily was happy. Tom was sad.", "no no no no no no no no"),
@@ -60,7 +60,7 @@ def clicked(name: str, key: str) -> None:
         view.look_at(stack, chosen[0])
 
 
-token = verbatim(tokens[place].label)
+token = chip(tokens[place].label)
 st.subheader(words("embedding.steps", token=token), anchor=False)
 scale = limits.limit(trace, paths["output"])
 drawn, told = st.columns([9, 4], gap="large")

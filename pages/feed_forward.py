@@ -13,7 +13,7 @@ from explorer.views import numerals
 from explorer.views.components import feed_forward
 from explorer.views.numerals import percent
 from explorer.views.tables import table
-from explorer.words import strong
+from explorer.words import chip
 
 ROWS = 8  # neurons in the picture
 WIDEST = 6  # tokens and contexts in the lists of one neuron
@@ -153,7 +153,7 @@ feed_forward.layer(
 )
 if other_gate:
     before, after = (float(found["probabilities"].tensor[view.focus, target]) for found in (view.trace, trace))
-    said = words("ff.relu", token=strong(view.token(target).label), before=percent(before), after=percent(after))
+    said = words("ff.relu", token=chip(view.token(target).label), before=percent(before), after=percent(after))
     st.markdown(f"{prose['relu']} {said}")
 
 # How a number of it was made
@@ -222,7 +222,7 @@ with counted:
             "ff.sizes",
             part=sum(size for name, size in sizes.items() if name.startswith(f"{path}.")),
             all=sum(sizes.values()),
-            token=strong(tokens[place].label),
+            token=chip(tokens[place].label),
             stream=numerals.number(float(trace[f"{path}_residual.input"].tensor[place].norm()), 3),
             output=numerals.number(float(mixed.output.norm()), 3),
         )
@@ -264,7 +264,7 @@ with dropping:
             "ff.dropout.said",
             n=int((dropped[f"{path}.output"].tensor[place] == 0).sum()),
             all=config.d_model,
-            token=strong(view.token(target).label),
+            token=chip(view.token(target).label),
             before=percent(float(view.plain.trace["probabilities"].tensor[view.focus, target])),
             after=percent(float(dropped["probabilities"].tensor[view.focus, target])),
         )

@@ -13,7 +13,7 @@ from explorer.view import current
 from explorer.views import numerals, saving
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.views.components.writing import Branch, Choice, candidates, candidates_data, tree, tree_data
-from explorer.words import verbatim
+from explorer.words import chip, verbatim
 from explorer.writing import Writing
 
 RUN = 60  # tokens that "to the end" writes at most
@@ -211,7 +211,7 @@ def look_into(writing: Writing, settings: Settings, found: Step, place: int) -> 
     """One step: the candidates, which of them was taken, and why."""
     token = writing.view.token(found.chosen.id)
     chosen_by_hand = len(writing.start) + place in writing.by_hand
-    st.markdown(f"**{words('generation.place', n=place + 1, token=verbatim(token.label))}**")
+    st.markdown(f"**{words('generation.place', n=place + 1, token=chip(token.label))}**")
     reason = "hand" if chosen_by_hand else "greedy" if settings.temperature == 0 else "draw"
     st.markdown(words(f"generation.why.{reason}", rank=found.rank, draw=f"{found.draw:.3f}"))
     taken = Choice(token, found.chosen.probability, found.chosen.chance, found.rank)

@@ -14,7 +14,7 @@ from explorer.views.components.headmap import Question, headmap, share
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import Bar, bars
 from explorer.views.numerals import fixed, percent
-from explorer.words import verbatim
+from explorer.words import chip
 
 READY = {
     "en": (
@@ -53,7 +53,7 @@ stack, path = which.stack, which.path(view.layer)
 weights = trace[f"{path}.weights"]
 asking, asked = view.tokens_of(f"{path}.weights", "query"), view.tokens_of(f"{path}.weights", "key")
 place = view.place_in(stack)
-token = verbatim(asking[place].label)
+token = chip(asking[place].label)
 
 
 def look_at(position: int) -> None:

@@ -11,7 +11,7 @@ from explorer.views import learning
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.views.tables import table
-from explorer.words import verbatim
+from explorer.words import chip
 
 SHARES = ("0", *(f"{share:g}" for share in checkpoints.SNAPSHOTS), "1")  # of the training, in the address
 
@@ -66,7 +66,7 @@ with maps:
         on_choose=clicked,
     )
 with expects:
-    token = verbatim(tokens[place].label)
+    token = chip(tokens[place].label)
     asked = config.architecture != "encoder" or tokens[place].id == MASK
     st.markdown(f"**{words('learning.expects' if asked else 'learning.not_masked', token=token)}**")
     found = prediction(trace, place, 6)
@@ -82,7 +82,7 @@ if config.architecture != "encoder" and len(tokens) > 1:
     rows.append([words("learning.loss"), *(f"{one:.2f}" for one in losses)])
 first = found.best[0][0]
 chances = [float(passed[one].trace["probabilities"].tensor[place, first]) for one in SHARES]
-rows.append([words("learning.chance", token=verbatim(view.token(first).label)), *(f"{one:.3f}" for one in chances)])
+rows.append([words("learning.chance", token=chip(view.token(first).label)), *(f"{one:.3f}" for one in chances)])
 st.markdown(table(["", *(words(f"learning.share.{one}") for one in SHARES)], rows))
 st.markdown(prose["watch"])
 

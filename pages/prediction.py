@@ -14,7 +14,7 @@ from explorer.views import numerals
 from explorer.views.components import prediction as pictures
 from explorer.views.components.tokens import strip
 from explorer.views.numerals import percent
-from explorer.words import strong
+from explorer.words import chip
 
 LISTED = 10  # tokens of the vocabulary in the picture
 LONGEST = 4  # bytes of a character, and so tokens that share one
@@ -46,7 +46,7 @@ ids = view.run.ids
 
 def bold(id: int) -> str:
     """A token of the vocabulary in Markdown."""
-    return strong(view.token(id).label)
+    return chip(view.token(id).label)
 
 
 def look_at(position: int) -> None:

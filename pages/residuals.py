@@ -14,7 +14,7 @@ from explorer.view import broken, current
 from explorer.views import numerals, residuals
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
-from explorer.words import verbatim
+from explorer.words import chip
 
 FEW = 0.98  # of the numbers of a line, by size, that the colours tell apart
 READY = {
@@ -149,7 +149,7 @@ for norm, column in zip(passed, st.columns(len(passed), gap="large"), strict=Tru
                 on_choose=lambda norm=norm, name=name, key=key: clicked(norm, name, key),
             )
 with st.container(horizontal=True, vertical_alignment="center", key="links-figures"):
-    st.markdown(f":gray[{words('residuals.by_hand', token=verbatim(tokens[place].label))}]", width="content")
+    st.markdown(f":gray[{words('residuals.by_hand', token=chip(tokens[place].label))}]", width="content")
     for name, path in figures.items():
         figure = numerals.number(float(view.trace[path].tensor[place, 0]))
         label = f":violet[{glossary.entry(path).name[words.language]}] ${glossary.entry(path).symbol}$ = {figure}"
@@ -191,7 +191,7 @@ told, drawn = st.columns([4, 5], gap="large")
 with told:
     st.markdown(prose["batch"])
 with drawn:
-    st.markdown(words("residuals.moved", token=verbatim(tokens[place].label)))
+    st.markdown(words("residuals.moved", token=chip(tokens[place].label)))
     st.altair_chart(residuals.moved(rows, place, words), width="stretch", key="moved")
 padding = controls.pick_option("pad", [str(row.padding) for row in rows], str, "0", words("residuals.padded"))
 padded = next(row for row in rows if str(row.padding) == padding)

@@ -13,7 +13,7 @@ from explorer.views.components import lesson as pictures
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.views.numerals import percent
 from explorer.views.tables import table
-from explorer.words import strong, verbatim
+from explorer.words import chip, verbatim
 
 ORDER = ("decoder", "encoder", "encoder-decoder")  # of the three columns: from one text to two
 WRITTEN = 32  # tokens that a model writes
@@ -39,7 +39,7 @@ masks = reader.whole("masks", 0, MOST_DRAWS)
 
 def bold(id: int) -> str:
     """A token of the vocabulary in Markdown."""
-    return strong(view.token(id).label)
+    return chip(view.token(id).label)
 
 
 # Three objectives, side by side

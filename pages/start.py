@@ -14,7 +14,7 @@ from explorer.training import grammar, lexicon
 from explorer.view import MAX_CHARACTERS, broken, current
 from explorer.views import card
 from explorer.views.components.tokens import Bar, bars, strip
-from explorer.words import verbatim
+from explorer.words import chip, verbatim
 
 words = reader.words()
 prose = words.prose("start")
@@ -126,7 +126,7 @@ with right:
         st.markdown(prose["no mask"])
     for position in asked:
         found = prediction(view.trace, position)
-        label = verbatim(tokens[position].label)
+        label = chip(tokens[position].label)
         title = words("start.masked", n=position) if masking else words("start.next", token=label)
         st.subheader(title, anchor=False)
         rows = [Bar(passes.tokenizer().token(id), share) for id, share in found.best]

@@ -16,7 +16,7 @@ from explorer.views.components import switches
 from explorer.views.components.matrix import matrix
 from explorer.views.components.tokens import strip
 from explorer.views.window import around
-from explorer.words import strong, verbatim
+from explorer.words import chip, verbatim
 
 LISTED = 5  # tokens of a prediction, before and after
 COLUMNS = 12  # positions of a map between two sentences; of longer ones those around the focus
@@ -187,7 +187,7 @@ def model(tried: Trial) -> tuple:
 
 def token_of(tried: Trial) -> str:
     """The token whose logit is looked at, in Markdown."""
-    return strong(tried.view.token(tried.token).label)
+    return chip(tried.view.token(tried.token).label)
 
 
 # What can be done at the place at hand, and the prediction before and after
@@ -251,7 +251,7 @@ def outcome(tried: Trial) -> None:
         on_pick=lambda at: reader.choose(focus=at),
         hint=words("start.focus"),
     )
-    st.markdown(words("what_if.behind" if masking else "what_if.next", token=strong(here.label), n=view.focus))
+    st.markdown(words("what_if.behind" if masking else "what_if.next", token=chip(here.label), n=view.focus))
     if masking and here.id != MASK:
         st.markdown(f":gray[{words('ff.not_masked')}]")
     first, second = (run["probabilities"].tensor[view.focus] for run in (before, after))

@@ -83,6 +83,11 @@ def strong(text: str) -> str:
     return f"**{_JOINER}{verbatim(text)}{_JOINER}**"
 
 
+def chip(label: str) -> str:
+    """Markdown for a token that a sentence names: on grey, since it may be a full stop, a space or half a word."""
+    return f":gray-background[{verbatim(label)}]"
+
+
 _MARKDOWN = re.compile(r"""([\\`*_{}\[\]()#+\-.!|>~$:<&^=@/"'])""")
 _JOINER = "\u2060"
 

@@ -9,7 +9,7 @@ from explorer.glossary import Factor
 from explorer.trace import Value
 from explorer.views import numerals, terms
 from explorer.views.components.matrix import matrix
-from explorer.words import verbatim
+from explorer.words import chip, verbatim
 
 Index = tuple[int, ...]
 
@@ -62,12 +62,12 @@ def _place(view, path: str, index: Index) -> str:
     for axis, at in zip(view.trace[path].axes, index, strict=True):
         tokens = view.tokens_of(path, axis)
         if tokens is not None:
-            label = f"**{verbatim(tokens[at].label)}**"
+            label = chip(tokens[at].label)
             said.append({"query": f":blue[{label}]", "key": f":orange[{label}]"}.get(axis, label))
         elif axis == "head":
             said.insert(0, f":gray[{view.words('head.of', n=at)}]")
         elif axis == "vocabulary":
-            said.append(f"**{verbatim(view.token(at).label)}**")
+            said.append(chip(view.token(at).label))
     return " → ".join([" ".join(said[:2]), *said[2:]]) if said and said[0].startswith(":gray") else " → ".join(said)
 
 
