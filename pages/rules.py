@@ -326,99 +326,107 @@ else:
 # In the running model
 
 
-def placed(rule: str) -> tuple[Change, ...]:
-    """A rule in the place of the learned weights, in as many places as the reader chose."""
+def placed(rule: str, where: str) -> tuple[Change, ...]:
+    """A rule in the place of the learned weights: in the head at hand, in its layer, or in all layers."""
     layers = range(config.layers) if where == "all" else (view.layer,)
     head = view.head if where == "head" else None
     return tuple(Change(rule, stack, layer, attention.sublayer, head) for layer in layers)
 
 
-def keep(rule: str) -> None:
+def keep(rule: str, where: str) -> None:
     """Make a rule one of the changes that the whole app shows, instead of another rule at its place."""
-    made, there = placed(rule), {placed(other) for other in changes.RULES}
+    made, there = placed(rule, where), {placed(other, where) for other in changes.RULES}
     others = [one for one in view.choices.edits if all(one not in found for found in there)]
     reader.choose(edits=(*others, *made)[-MOST_EDITS:])
 
 
-st.subheader(words("install.title"), anchor=False)
-told, asks = st.columns(2, gap="large")
-told.markdown(prose["install"])
-offered = ("head", "layer", "all") if config.heads > 1 else ("layer", "all")
-with asks:
+def exam() -> tuple[int, tuple[passes.Ids, passes.Ids], int | None]:
+    """Where each rule is asked what it expects, the ids that are read for it, and the right answer, if there is one."""
+    tokens, (source, target), place = view.tokens[view.stack], view.run.ids, view.focus
+    if config.architecture != "encoder":
+        return place, (source, target), tokens[place + 1].id if place + 1 < len(tokens) else None
+    if tokens[place].special and tokens[place].id != MASK:
+        place = 1
+    if tokens[place].special:
+        return place, (source, target), None
+    # A word is predicted as in training: behind a mask.
+    return place, ((*source[:place], MASK, *source[place + 1 :]), target), tokens[place].id
+
+
+def pick_where(place: int) -> str:
+    """In how much of the model a rule is put, and the place that is asked, which a click moves."""
+    tokens = view.tokens[view.stack]
     where = controls.pick_option(
         "where",
-        offered,
+        ("head", "layer", "all") if config.heads > 1 else ("layer", "all"),
         lambda where: words(f"install.{where}", layer=view.layer, head=view.head),
         "all",
         words("install.where"),
     )
-predicting, (source, target) = view.tokens[view.stack], view.run.ids
-place, truth = view.focus, None
-if config.architecture == "encoder":
-    if predicting[place].special and predicting[place].id != MASK:
-        place = 1
-    if not predicting[place].special:  # a word is predicted as in training: behind a mask
-        truth = predicting[place].id
-        source = (*source[:place], MASK, *source[place + 1 :])
-elif place + 1 < len(predicting):
-    truth = predicting[place + 1].id
-with asks:
     strip(
-        predicting,
+        tokens,
         name=words("install.strip"),
         key="install place",
         focus=place,
         on_pick=lambda position: reader.choose(focus=position),
         hint=words("install.hint"),
     )
-    token = strong(predicting[place].label)
-    st.markdown(words("install.behind" if config.architecture == "encoder" else "install.after", token=token))
-runs = {rule: passes.edited(model, source, target, changes.write(placed(rule))).trace for rule in changes.RULES}
-runs["learned"] = passes.run(model, source, target).trace
-learned = runs["learned"]["probabilities"].tensor[place]
-best = int(learned.argmax())
-for rule, column in zip(rules.RULES, st.columns(4, gap="medium"), strict=True):
-    run = runs[rule]
-    probabilities = run["probabilities"].tensor[place]
-    with column:
-        title_of = words(f"rules.{rule}") if rule != "learned" else words("install.learned")
-        st.markdown(f"**{rules.RULES.index(rule) + 1}. {title_of}**")
-        bars(
-            [Bar(view.token(id), share) for id, share in prediction(run, place, BEST).best],
-            name=title_of,
-            key=f"install {rule}",
-        )
-        lines = []
-        for id, said in ((best, "install.best"), (truth, "install.truth")):
-            if id is not None and (said == "install.best" or truth != best):
-                lines.append(
-                    words(
-                        said,
-                        token=strong(view.token(id).label),
-                        before=percent(float(learned[id])),
-                        after=percent(float(probabilities[id])),
-                    )
-                )
-        if rule != "learned":
-            lines.append(words("install.moved", share=percent(float(total_variation(probabilities, learned)))))
-        answers = followed(run)
-        if answers:
-            lines.append(words("install.loss", loss=f"{loss(answers):.2f}", n=len(answers)))
-        elif truth is not None:
-            lines.append(words("install.loss_one", loss=f"{-float(probabilities[truth].log()):.2f}"))
-        st.markdown("  \n".join(lines))
-        if rule != "learned":
-            inside = all(change in view.choices.edits for change in placed(rule))
-            st.button(
-                words("install.kept" if inside else "install.keep"),
-                key=f"keep {rule}",
-                type="tertiary",
-                disabled=inside,
-                on_click=keep,
-                args=(rule,),
-            )
-if view.own and followed(runs["learned"]):
-    st.caption(words("install.own"))
+    said = "install.behind" if config.architecture == "encoder" else "install.after"
+    st.markdown(words(said, token=strong(tokens[place].label)))
+    return where
 
+
+def answer(rule: str, runs: dict, place: int, truth: int | None) -> None:
+    """What the model expects with a rule, and how that differs from what it expects as it learnt it."""
+    named = words(f"rules.{rule}") if rule != "learned" else words("install.learned")
+    st.markdown(f"**{rules.RULES.index(rule) + 1}. {named}**")
+    rows = [Bar(view.token(id), share) for id, share in prediction(runs[rule], place, BEST).best]
+    bars(rows, name=named, key=f"install {rule}")
+    after, before = (runs[name]["probabilities"].tensor[place] for name in (rule, "learned"))
+    best = int(before.argmax())
+    asked = {best: "install.best"}
+    if truth not in (None, best):
+        asked[truth] = "install.truth"
+    lines = []
+    for id, said in asked.items():
+        figures = {"before": percent(float(before[id])), "after": percent(float(after[id]))}
+        lines.append(words(said, token=strong(view.token(id).label), **figures))
+    if rule != "learned":
+        lines.append(words("install.moved", share=percent(float(total_variation(after, before)))))
+    if answers := followed(runs[rule]):
+        lines.append(words("install.loss", loss=f"{loss(answers):.2f}", n=len(answers)))
+    elif truth is not None:
+        lines.append(words("install.loss_one", loss=f"{-float(after[truth].log()):.2f}"))
+    st.markdown("  \n".join(lines))
+
+
+def installed() -> None:
+    """Each rule in the running model, and what the model then expects."""
+    st.subheader(words("install.title"), anchor=False)
+    told, asks = st.columns(2, gap="large")
+    told.markdown(prose["install"])
+    place, ids, truth = exam()
+    with asks:
+        where = pick_where(place)
+    runs = {rule: passes.edited(model, *ids, changes.write(placed(rule, where))).trace for rule in changes.RULES}
+    runs["learned"] = passes.run(model, *ids).trace
+    for rule, column in zip(rules.RULES, st.columns(4, gap="medium"), strict=True):
+        with column:
+            answer(rule, runs, place, truth)
+            if rule != "learned":
+                inside = all(change in view.choices.edits for change in placed(rule, where))
+                st.button(
+                    words("install.kept" if inside else "install.keep"),
+                    key=f"keep {rule}",
+                    type="tertiary",
+                    disabled=inside,
+                    on_click=keep,
+                    args=(rule, where),
+                )
+    if view.own and followed(runs["learned"]):
+        st.caption(words("install.own"))
+
+
+installed()
 st.subheader(words("references"), anchor=False)
 st.markdown(prose["references"])
