@@ -238,7 +238,7 @@ _SHARED_SENTENCES = {
     ),
     "concat": _words(
         "The heads' outputs for a position are written one after the other into one vector.",
-        "한 위치에 대한 여러 헤드의 출력을 차례로 이어 붙여 벡터 하나로 만듭니다.",
+        "한 위치에서 나온 여러 헤드의 출력을 차례로 이어 붙여 벡터 하나로 만듭니다.",
     ),
 }
 
@@ -391,22 +391,22 @@ def _norm(mean: Words, variance: Words, normalised: Words, output: Words, role_o
 NORM_BEFORE = {  # in place of the general sentence where the norm stands before the sublayer
     "mean": _words(
         "Layer norm before the sublayer: the mean of each position's vector, to be taken off a copy of the stream.",
-        "서브층 앞의 층 정규화(layer normalization)입니다. 스트림의 사본에서 뺄, 위치마다 다른 평균을 구합니다.",
+        "서브층 앞의 층 정규화(layer normalization)입니다. 위치마다 벡터의 평균을 구하며, 스트림의 사본에서 뺍니다.",
     ),
     "output": _words(
         "Each number is stretched and shifted as learned: this copy is what the sublayer reads; the stream stays as "
         "it was.",
-        "성분마다 학습한 배율을 곱하고 학습한 값을 더합니다. 서브층은 이 사본을 읽고, 스트림 자체는 그대로 남습니다.",
+        "성분마다 학습한 배율을 곱하고 이동량을 더합니다. 서브층은 이 사본을 읽고, 스트림 자체는 그대로 남습니다.",
     ),
 }
 NORM_AFTER = {
     "mean": _words(
         "Layer norm after the sum: the mean of each position's vector, to be taken off the stream itself.",
-        "덧셈 뒤의 층 정규화(layer normalization)입니다. 스트림 자체에서 뺄, 위치마다 다른 평균을 구합니다.",
+        "덧셈 뒤의 층 정규화(layer normalization)입니다. 위치마다 벡터의 평균을 구하며, 스트림 자체에서 뺍니다.",
     ),
     "output": _words(
         "Each number is stretched and shifted as learned, and the stream goes on with the result.",
-        "성분마다 학습한 배율을 곱하고 학습한 값을 더하며, 스트림은 이 결과로 이어집니다.",
+        "성분마다 학습한 배율을 곱하고 이동량을 더하며, 스트림은 이 결과로 이어집니다.",
     ),
 }
 
@@ -511,7 +511,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
         name=_words("positions", "위치"),
         sentence=_words(
             "Each place in the text has its own pattern of sine and cosine waves, whatever token stands there.",
-            "위치마다 어떤 토큰이 오는지와 상관없이, 사인파와 코사인파로 이루어진 고유한 벡터가 있습니다.",
+            "어떤 토큰이 오든, 위치마다 사인파와 코사인파로 이루어진 고유한 벡터가 있습니다.",
         ),
         role="signed",
         form=Wave(),
@@ -539,7 +539,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
         name=_words("hidden", "은닉값"),
         sentence=_words(
             "The feed-forward layer compares each position's vector with many learned directions, one number for each.",
-            "피드포워드(feed-forward) 층이 위치마다 그 벡터를 학습한 여러 방향과 견주어, 방향마다 수를 하나씩 냅니다.",
+            "피드포워드(feed-forward) 층이 위치마다 벡터를, 학습으로 얻은 여러 방향과 견주어 수를 하나씩 냅니다.",
         ),
         role="signed",
         form=_linear("pf", "fd", "pd"),
@@ -588,7 +588,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
             ),
             output=_words(
                 "Each number is stretched and shifted as learned.",
-                "성분마다 학습한 배율을 곱하고 학습한 값을 더합니다.",
+                "성분마다 학습한 배율을 곱하고 이동량을 더합니다.",
             ),
             role_of_x=_normed,
         ),
@@ -610,7 +610,7 @@ TABLE: Mapping[str, Entry] = {  # by pattern of the path; the first that fits
             ),
             output=_words(
                 "Each number is stretched and shifted as learned: these vectors are the stack's output.",
-                "성분마다 학습한 배율을 곱하고 학습한 값을 더합니다. 이 벡터들이 스택의 출력입니다.",
+                "성분마다 학습한 배율을 곱하고 이동량을 더합니다. 이 벡터들이 스택의 출력입니다.",
             ),
             role_of_x=_normed,
         ),
