@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -197,8 +197,8 @@ def actions(page: Page, ready: list[str]) -> dict:
     return found
 
 
-def bench(address: str, browser, name: str, model: str, tokens: int) -> list[dict]:
-    """The figures of one page, with one model, at one length."""
+def bench(address: str, browser, name: str, model: str, tokens: int, only: Collection[str] = ()) -> list[dict]:
+    """The figures of one page, with one model, at one length: of all actions, or only of some."""
     architecture, norm, heads = kind_of(model)
     ready = texts(tokens)
     page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
@@ -210,6 +210,8 @@ def bench(address: str, browser, name: str, model: str, tokens: int) -> list[dic
     watched.settle()
     rows = []
     for action, act in actions(page, ready[:-1]).items():
+        if only and action not in only:
+            continue
         found = [watched.measure(lambda act=act, at=at: act(at)) for at in range(ROUNDS)]
         medians = {key: round(statistics.median(one[key] for one in found), 1) for key in found[0]}
         rows.append({"page": name, "model": model, "tokens": tokens, "action": action, **medians})

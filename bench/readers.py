@@ -48,7 +48,7 @@ THOUGHT = 2.0  # seconds between two actions of a reader
 PATIENCE = 60.0  # seconds after which a run counts as lost
 MEASURED = re.compile(rb"[\d.]+ ms")  # what a page says that it measured, which is another time each time
 KEPT = 40  # runs for which a browser keeps large messages (maxCachedMessageAge)
-WARM = 120  # actions of the reader who fills the shared caches
+WARM = 60  # actions of the reader who fills the shared caches
 FOLDER = Path(__file__).parent
 
 
