@@ -48,12 +48,6 @@ if len(config.stacks) > 1:
     stack = controls.pick_option("side", config.stacks, lambda name: words(f"side.{name}"), view.stack)
 tokens = view.tokens[stack]
 place = view.place_in(stack)
-
-
-def look_at(position: int) -> None:
-    view.look_at(stack, position)
-
-
 controls.token_row(view, stack, words("ff.tokens"), name=words("ff.tokens"))
 
 # Which pass: the model's own, or with another gate
@@ -178,7 +172,7 @@ def pushed(found) -> list:
 feed_forward.neuron(
     words,
     key="ff neuron",
-    on_focus=look_at,
+    on_focus=lambda position: view.look_at(stack, position),
     number=neuron,
     path=path,
     tokens=tokens,

@@ -8,7 +8,7 @@ from explorer.analysis import norms
 from explorer.analysis.stream import read_by, sublayers
 from explorer.changes import Change
 from explorer.checkpoints import CheckpointError
-from explorer.config import NORMS
+from explorer.config import NORMS, model_name
 from explorer.trace import Value
 from explorer.view import broken, current
 from explorer.views import numerals, residuals
@@ -52,7 +52,7 @@ controls.token_row(view, stack, words("residuals.follow"))
 
 # The same sublayer of the same text in both norm orders, each with its own trained model
 
-names = {norm: f"{config.architecture}-{norm}-{config.heads}" for norm in NORMS}
+names = {norm: model_name(config.architecture, norm, config.heads) for norm in NORMS}
 passed = {config.norm: view.trace}
 for norm, name in names.items():
     if norm not in passed and name in reader.models():

@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer import passes
 from explorer.analysis import norms
-from explorer.config import ARCHITECTURES, NORMS, Config
+from explorer.config import ARCHITECTURES, NORMS, Config, model_name
 from explorer.views.numerals import number
 from explorer.views.residuals import decimal
 from explorer.words import LANGUAGES, Words
@@ -50,7 +50,7 @@ def test_every_stack_and_its_numbers(architecture, stack, kind, norm, language):
         assert words("residuals.moments", **moments) in said
     for order in ("pre", "post"):  # both orders, each with its own model
         ids = [tuple(part.tolist()) if part is not None else () for part in (view.run.source, view.run.target)]
-        trace = passes.run(f"{architecture}-{order}-4", *ids).trace
+        trace = passes.run(model_name(architecture, order, 4), *ids).trace
         assert words(f"residuals.sum.{order}", share=number(norms.unaccounted(trace, stack), 2)) in said
 
 
@@ -112,7 +112,7 @@ def test_the_stream_grows_only_with_the_norm_first(architecture):
     sizes = {
         order: [
             (float(at.rms.mean()), at.normed)
-            for at in norms.sizes(passes.run(f"{architecture}-{order}-4", *ids).trace, view.stack)
+            for at in norms.sizes(passes.run(model_name(architecture, order, 4), *ids).trace, view.stack)
             if at.kind != "end"
         ]
         for order in NORMS

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from torch.nn import functional
 
 from explorer import checkpoints, passes
-from explorer.config import EOS, MASK, MAX_TOKENS, PAD
+from explorer.config import EOS, MASK, MAX_TOKENS, PAD, model_name
 from explorer.lesson import TRUTHS
 from explorer.words import Words
 from tests.visits import texts, visit
@@ -48,7 +48,7 @@ def test_the_losses_are_those_of_torch(kind, norm, language):
     source = torch.tensor([token.id for token in passes.tokenizer().encoder_input(TEXT)])
     for name, data in zip(ORDER, pictures(app, "lesson"), strict=True):
         inputs, asked, losses = rows(data)
-        model, ids, targets = checkpoints.load(f"{name}-{norm}-4"), torch.tensor(inputs), torch.tensor(asked)
+        model, ids, targets = checkpoints.load(model_name(name, norm, 4)), torch.tensor(inputs), torch.tensor(asked)
         with torch.inference_mode():
             read = {"decoder": (None, ids), "encoder": (ids, None), "encoder-decoder": (source, ids)}[name]
             logits = model.predict(model.vectors(*read))
