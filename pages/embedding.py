@@ -20,7 +20,7 @@ from explorer.words import chip
 
 READY = {
     "en": ("The cat saw the dog and the dog saw the cat.", "Lily was happy. Tom was sad.", "no no no no no no no no"),
-    "ko": ("고양이가 개를 보고 개가 고양이를 봤어요.", "제 엄마도 학교에 갔어요.", "네 네 네 네 네 네 네 네"),
+    "ko": ("고양이가 개를 보고 개가 고양이를 봤어요.", "우리 엄마도 학교에 갔어요.", "네 네 네 네 네 네 네 네"),
 }
 
 controls.within_frame()

@@ -31,11 +31,12 @@ def lines(cell: Arithmetic, words: Words) -> list[str]:
     if cell.form == "given":
         return [words("arithmetic.given")]
     written: list[str] = []
-    if cell.terms and not (cell.outer and cell.outer.name == "lookup"):
+    outer = cell.outer
+    alone = len(cell.terms) == 1 and len(cell.terms[0].factors) == 1  # then the line with the division says it
+    if cell.terms and not (outer and (outer.name == "lookup" or outer.name == "divide" and alone)):
         written.append("= " + " + ".join(_term(term) for term in cell.largest(LARGEST)))
         if rest := cell.rest(LARGEST):
             written.append(f":gray[+ {words('arithmetic.rest', n=rest.count, sum=number(rest.value))}]")
-    outer = cell.outer
     if outer and outer.name == "divide":
         written.append(f"= {number(cell.total)} ÷ {number(outer.number)} :gray[$\\;{outer.symbol}$]")
     elif outer and outer.name == "softmax":
