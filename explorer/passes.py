@@ -5,6 +5,7 @@ same pass. Each cache is bounded. torch is imported here, and only when a model 
 """
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -39,6 +40,10 @@ PADDINGS = (0, 1, 2, 4, 8, 16)  # [PAD] tokens behind a text
 WELL_KNOWN = 50  # how often a model read a word in training that it knows well
 MOST_KNOWN = 8_000  # words that are tried in the place of another
 BUNDLED = 4  # sentences from which the gradients at the start are measured
+
+# torch draws for all threads from one stream, and whatever is built of its modules is drawn at first, even where
+# trained weights then take that place. Held while that is done, so that a seed gives each reader the same model.
+_drawing = Lock()
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,8 @@ def card(name: str) -> dict:
 def model(name: str) -> "Transformer":
     """A trained model. Raises CheckpointError when a file of it is missing or altered."""
     serving.prepare()
-    return checkpoints.load(name)
+    with _drawing:
+        return checkpoints.load(name)
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)
@@ -104,11 +110,13 @@ def growing(name: str, share: float) -> "Transformer":
 
     if share == 1:
         return model(name)
-    if share:
-        return checkpoints.load(name, checkpoints.SNAPSHOTS[share])
-    with torch.random.fork_rng():
-        torch.manual_seed(card(name)["seed"])  # as the training begins
-        return Transformer(Config(**card(name)["config"])).eval().requires_grad_(False)
+    about = card(name)
+    with _drawing:
+        if share:
+            return checkpoints.load(name, checkpoints.SNAPSHOTS[share])
+        with torch.random.fork_rng():
+            torch.manual_seed(about["seed"])  # as the training begins
+            return Transformer(Config(**about["config"])).eval().requires_grad_(False)
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
@@ -320,7 +328,8 @@ def gradients(_config: Config, architecture: str, heads: int) -> "list[Gradient]
         "encoder-decoder": lambda one, other: (read.encoder_input(one), read.decoder_input(other)),
     }[architecture]
     texts = [[tokens and torch.tensor([token.id for token in tokens]) for tokens in ids(*pair)] for pair in pairs]
-    return norms.gradients(_config, texts)
+    with _drawing:
+        return norms.gradients(_config, texts)
 
 
 @st.cache_resource(show_spinner=False, max_entries=2_000)
@@ -403,7 +412,9 @@ def _twin(name: str) -> "Reference":
     """The model's weights in torch.nn."""
     from explorer.analysis.proof import reference
 
-    return reference(model(name))
+    trained = model(name)
+    with _drawing:
+        return reference(trained)
 
 
 def decoder_ids(generated: "Generated") -> Ids:
