@@ -23,6 +23,7 @@ import random
 import re
 import subprocess
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -48,7 +49,9 @@ THOUGHT = 2.0  # seconds between two actions of a reader
 PATIENCE = 60.0  # seconds after which a run counts as lost
 MEASURED = re.compile(r"[\d.]+ ms")  # what a page says that it measured, which is another time each time
 KEPT = 40  # runs for which a browser keeps large messages (maxCachedMessageAge)
-WARM = 60  # actions of the reader who fills the shared caches
+WARMING = -1  # the number of the reader who fills the shared caches
+FIRST = 3
+WARM = 60  # that reader's actions
 FOLDER = Path(__file__).parent
 
 
@@ -236,6 +239,20 @@ async def crowd(address: str, numbers: range, minutes: float) -> dict[int, list[
     return dict(zip(numbers, ways, strict=True))
 
 
+async def visits(server: subprocess.Popen, address: str, readers: int) -> float:
+    """MB that a reader costs who reads what was read before, so that nothing new is kept but what is the reader's."""
+    socket, query = f"{address.replace('http', 'ws')}/_stcore/stream", Way(WARMING).address
+    async with AsyncExitStack() as stack:
+        before = 0.0
+        for number in range(readers + FIRST):
+            if number == FIRST:  # the first of them still grow what all use
+                before = resident(server)
+            options = {"subprotocols": ["streamlit"], "max_size": None, "compression": None}
+            reader = Reader(await stack.enter_async_context(connect(socket, **options)), query)
+            await reader.run()
+        return (resident(server) - before) / readers
+
+
 def mixed_up(ways: dict[int, list[dict]]) -> list[str]:
     """Go each way again, alone, on another server: what looked different among the others."""
     server, address = serve()
@@ -277,20 +294,31 @@ def many(readers: int, minutes: float) -> dict:
     server, address = serve()
     try:
         rest = resident(server)
-        asyncio.run(go(address, -1, None, WARM))
+        asyncio.run(go(address, WARMING, None, WARM))
+        alone = asyncio.run(visits(server, address, readers))
         warm, load = resident(server), os.getloadavg()[0]
         ways = asyncio.run(crowd(address, range(readers), minutes))
         full = resident(server)
     finally:
         server.terminate()
     seen = sum(map(len, ways.values()))
+    memory = {
+        "at rest": round(rest),
+        "after one reader": round(warm),
+        "after all": round(full),
+        "a visit that reads nothing new": round(alone, 1),
+        "a reader with what was read": round((full - warm) / readers, 1),
+    }
     return {
-        "readers": readers, "minutes": minutes, "cores": os.cpu_count(), "load before": round(load, 1),
+        "readers": readers,
+        "minutes": minutes,
+        "cores": os.cpu_count(),
+        "load before": round(load, 1),
         "milliseconds": times(ways),
-        "MB": {"at rest": round(rest), "after one reader": round(warm), "after all": round(full),
-               "a reader": round((full - warm) / readers, 1)},
-        "compared": seen, "mixed up": mixed_up(ways),
-    }  # fmt: skip
+        "MB": memory,
+        "compared": seen,
+        "mixed up": mixed_up(ways),
+    }
 
 
 def soak(readers: int, minutes: int) -> dict:
