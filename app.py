@@ -6,6 +6,7 @@ import streamlit as st
 
 from explorer import controls, reader, take_away
 from explorer.view import Nothing
+from explorer.views import components
 
 st.set_page_config(
     page_title="Transformer Explorer",
@@ -17,6 +18,7 @@ st.html(Path(__file__).parent / "explorer" / "frame.css")
 
 words = reader.begin()
 take_away.begin()
+components.begin()
 st.session_state.framed = True
 page = st.navigation(controls.page_list(words), position="top")
 name = page.url_path or controls.PAGES[0][0]

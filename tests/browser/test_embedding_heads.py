@@ -72,3 +72,14 @@ def test_a_head_is_chosen_in_the_grids_and_in_the_maps(page, address, architectu
     page.get_by_role("radio", name="lines").click()
     asked(page, "drawn", "lines")
     expect(page.get_by_text(re.compile("Links under")).first).to_be_visible()
+
+
+def test_another_layer_brings_its_numbers_and_no_script_once_more(page, address):
+    received = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame))))
+    page.goto(f"{address}/heads?lang=en&arch=decoder&s={TEXT}")
+    settled(page)
+    received.clear()
+    page.get_by_test_id("stSidebar").get_by_role("radio", name="2", exact=True).last.click()
+    asked(page, "layer", "2")
+    assert 10_000 < sum(received) < 120_000, sum(received)

@@ -18,7 +18,7 @@ import streamlit as st
 from torch import Tensor
 
 from explorer.trace import Value
-from explorer.views.components import source
+from explorer.views.components import mount, source
 
 Scale = Literal["weight", "signed", "query", "key", "value", "id", "mask"]
 Mode = Literal["map", "lines"]
@@ -333,8 +333,8 @@ def _ignore() -> None:
 
 _STYLE = source("matrix.css")
 # Streamlit sends a component's script again with every message whose data changed, but a message that did not
-# change, and is over 10 kB, only by its hash. So script and style live in an element of their own, which never
-# changes, and the picture's script merely waits for it.
+# change, and is over 10 kB, only by its hash. So script and style live in an element of their own, one for all matrices
+# of a page, and the picture's script merely waits for it.
 _script = st.components.v2.component("explorer_matrix_script", js=source("colours.js", "elements.js", "matrix.js"))
 _picture = st.components.v2.component(
     "explorer_matrix",
@@ -406,9 +406,8 @@ def matrix(
     }
     head = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     head += b" " * (-len(head) % 4)
-    with st.container(gap=None):
-        _picture(key=key, data=len(head).to_bytes(4, "little") + head + cells, on_cell_change=on_choose)
-        _script(key=f"{key}-script", data=_STYLE)
+    mount(_script, "matrix-script", _STYLE)
+    _picture(key=key, data=len(head).to_bytes(4, "little") + head + cells, on_cell_change=on_choose)
     return chosen
 
 
