@@ -92,9 +92,9 @@ def _sentences(label: str, key: str, texts: Sequence[str]) -> None:
 
 def pick_option(name: str, offered: Sequence[str], written: Callable[[str], str], usual: str, label: str = "") -> str:
     """A segmented control for a page's option (see `option`), which it returns."""
-    key = f"option {name}"
-    # Always set: on another page the same key is another widget, which would begin with nothing.
-    st.session_state[key] = option(name, usual, offered)
+    chosen = option(name, usual, offered)
+    key = show(f"option {name}", chosen)
+    st.session_state[key] = chosen  # on another page the same key is another widget, which would begin with nothing
     st.segmented_control(
         label or name,
         offered,
@@ -124,8 +124,7 @@ def pick_attention(
 
 def pick_head(view: View, page: str) -> None:
     """Which head a page is about, in a control of its own. It stays the reader's choice on every other page."""
-    key = f"{page} head"
-    st.session_state[key] = view.head
+    key = show(f"{page} head", view.head)
     st.segmented_control(
         view.words("head"),
         range(view.config.heads),
@@ -165,13 +164,14 @@ def sidebar(words: Words) -> None:
     translates = chosen.architecture == "encoder-decoder"
     st.html('<div class="brand"><span>Transformer Explorer</span></div>')
 
-    def typed():
-        choose(text=st.session_state.s)
+    key = show("s", chosen.text)
 
-    _show("s", chosen.text)
+    def typed():
+        choose(text=st.session_state[key])
+
     label = words("text.source" if translates else "text")
     with st.container(key="counted-text"):
-        st.text_area(label, key="s", height=92, on_change=typed)
+        st.text_area(label, key=key, height=92, on_change=typed)
         st.markdown(_count(chosen.text, chosen.architecture.partition("-")[0], words))
     if not address.carries(chosen.text):
         st.caption(words("address.long", n=len(chosen.text), limit=address.LONGEST))
@@ -199,22 +199,34 @@ def _pick(
     key: str, name: str, label: str, offered: Sequence, written: Callable, then: Callable[[], None] | None = None
 ) -> None:
     """A segmented control for one choice."""
-    _show(key, getattr(choices(), name))
+    shown = show(key, getattr(choices(), name))
 
     def touched():
-        choose(**{name: st.session_state[key]})
+        choose(**{name: st.session_state[shown]})
         if then:
             then()
 
     st.segmented_control(
-        label, offered, key=key, format_func=written, required=True, width="stretch", on_change=touched
+        label, offered, key=shown, format_func=written, required=True, width="stretch", on_change=touched
     )
 
 
-def _show(key: str, value: object) -> None:
-    """Let a widget show a choice. Only where it shows another: what is being typed is not to be written over."""
-    if st.session_state.get(key) != value:
+def show(name: str, value: object) -> str:
+    """Let a control show a choice, and return the key of the widget that does. A widget that shows it stays as it is:
+    what is being typed is not to be written over.
+
+    A choice that was made elsewhere needs another widget. Until the browser has heard of that choice, it goes on to
+    report with every click what the widget showed before; of the same widget this would pass for a touch, and undo the
+    choice.
+    """
+    numbers = st.session_state.setdefault("widgets", {})
+    key = f"{name} {numbers[name]}" if name in numbers else name
+    if key in st.session_state and st.session_state[key] != value:
+        numbers[name] = numbers.get(name, 0) + 1
+        key = f"{name} {numbers[name]}"
+    if key not in st.session_state:
         st.session_state[key] = value
+    return key
 
 
 def _count(text: str, stack: str, words: Words) -> str:
@@ -232,14 +244,15 @@ def _count(text: str, stack: str, words: Words) -> str:
 def _target(words: Words) -> None:
     """The text that the decoder reads: the reader's, or, while the box is empty, the model's own translation."""
     chosen = choices()
+    key = show("t", chosen.target)
 
     def typed():
-        choose(target=st.session_state.t, written_for=address.fingerprint(chosen.text) if st.session_state.t else "")
+        target = st.session_state[key]
+        choose(target=target, written_for=address.fingerprint(chosen.text) if target else "")
 
-    _show("t", chosen.target)
     count = f":gray[{words('target.own')}]" if translates_itself(chosen) else _count(chosen.target, "decoder", words)
     with st.container(key="counted-target"):
-        st.text_area(words("text.target"), key="t", height=68, on_change=typed, placeholder=words("target.empty"))
+        st.text_area(words("text.target"), key=key, height=68, on_change=typed, placeholder=words("target.empty"))
         st.markdown(count)
     if translates_itself(chosen):
         st.session_state.translation = st.empty()

@@ -19,41 +19,44 @@ new, st.session_state["overview_step"] = st.session_state.get("overview_step") !
 if new and stands not in (None, view.layer):
     reader.choose(layer=stands)
     st.rerun()
+st.session_state["overview_rest"] = False  # this run draws the whole page
 
 
 def clicked(event: str) -> object:
-    """What the picture reported. It comes from the reader's browser, so each callback checks it."""
-    return st.session_state["overview"].get(event)
+    """What the picture reported; None once the page is turned, when a click may still be on its way.
+
+    It comes from the reader's browser, so each callback checks it.
+    """
+    return getattr(st.session_state.get("overview"), event, None)
 
 
-def open_value() -> None:
-    asked = clicked("open")
-    if isinstance(asked, dict) and asked.get("path") in view.trace:
-        reader.open_value(asked["path"], asked.get("index"))
+def look() -> None:
+    """Another layer is open, another token in focus, a walk at another step from here on, or a value is opened on its
+    page; several of these where the reader was faster than this page. For a token of the other stack, the one at the
+    same share of the text.
+    """
+    asked = clicked("look")
+    if not isinstance(asked, dict):
+        return
+    layer, token, value = (asked.get(name) for name in ("layer", "focus", "open"))
+    if isinstance(layer, int) and 0 <= layer < view.config.layers:
+        reader.choose(layer=layer)
+    if isinstance(token, dict) and token.get("stack") in view.tokens and isinstance(token.get("position"), int):
+        share = token["position"] / max(1, len(view.tokens[token["stack"]]) - 1)
+        reader.choose(focus=round(min(max(share, 0), 1) * (len(view.tokens[view.stack]) - 1)))
+    if isinstance(asked.get("number"), int):
+        st.session_state["overview_answers"] = asked["number"]
+    if isinstance(value, dict) and known(value.get("path")):
+        reader.open_value(value["path"], value.get("index"))
+        rest()
+    if "step" in asked:
+        reader.set_option("step", asked["step"] if known(asked["step"]) else "")
         rest()
 
 
-def look_at() -> None:
-    """A token is in focus from here on; for one of the other stack, the token at the same share of the text."""
-    asked = clicked("focus")
-    if not isinstance(asked, dict) or asked.get("stack") not in view.tokens:
-        return
-    position, last = asked.get("position"), len(view.tokens[view.stack]) - 1
-    if isinstance(position, int):
-        share = position / max(1, len(view.tokens[asked["stack"]]) - 1)
-        reader.choose(focus=round(min(max(share, 0), 1) * last))
-
-
-def open_layer() -> None:
-    asked = clicked("layer")
-    if isinstance(asked, int) and 0 <= asked < view.config.layers:
-        reader.choose(layer=asked)
-
-
-def follow() -> None:
-    asked = clicked("step")
-    reader.set_option("step", asked if asked in view.trace else "")
-    rest()
+def known(path: object) -> bool:
+    """Whether a value of the pass is recorded under this path."""
+    return isinstance(path, str) and path in view.trace
 
 
 def rest() -> None:
@@ -66,7 +69,7 @@ def picture() -> stave.View:
     """The picture. A click in it that opens a layer or follows a token draws it anew before the rest of the page: the
     picture asks for that once it is painted. Otherwise it would wait for its turn behind all other elements.
     """
-    if st.session_state.pop("overview_rest", False):
+    if st.session_state["overview_rest"]:
         st.rerun()
     now = view.followed()
     drawn = stave.view(now.trace, now.tokens, words, now.token, layer=now.layer, focus=now.focus, masked=MASK)
@@ -74,10 +77,8 @@ def picture() -> stave.View:
         drawn,
         key="overview",
         step=step,
-        on_open=open_value,
-        on_focus=look_at,
-        on_layer=open_layer,
-        on_step=follow,
+        answers=st.session_state.get("overview_answers", 0),
+        on_look=look,
         on_painted=rest,
     )
     return drawn

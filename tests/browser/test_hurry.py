@@ -73,3 +73,96 @@ def test_two_tabs_of_one_browser_are_two_visits(address, page):
     assert "edit" not in query(other)
     expect(other.get_by_test_id("stMain").locator("[class*=st-key-edits]")).to_have_count(0)
     expect(page.locator("[class*=st-key-edits]")).to_be_visible()
+
+
+def labelled(page, text: str):
+    """What stands under a label of the picture of the pass, as a place on the screen."""
+    found = page.evaluate(
+        """text => {
+          const roots = [...document.querySelectorAll("*")].map((one) => one.shadowRoot);
+          const stage = roots.map((root) => root?.querySelector(".stage")).find(Boolean);
+          const box = (one) => one.getBoundingClientRect(), middle = (one) => box(one).x + box(one).width / 2;
+          const label = [...stage.querySelectorAll("svg.over text")].find((one) => one.textContent === text);
+          if (!label?.textContent.startsWith("layer")) return label && [middle(label), box(label).y + 5];
+          const tags = [...stage.querySelectorAll('svg rect[rx="8"]')];
+          const apart = (one) => Math.abs(middle(one) - middle(label));
+          const tag = tags.reduce((best, one) => (apart(one) < apart(best) ? one : best));
+          return [middle(tag), box(tag).y + 4];
+        }""",
+        text,
+    )
+    assert found, text
+    return found
+
+
+def opened(page, layer: int) -> None:
+    """The picture, the control and the address are of one layer."""
+    ends_with(page, layer=str(layer))
+    expect(page.locator(".stage")).to_contain_text(f"layer {layer}, opened")
+    expect(radios(page, "Layer").nth(layer)).to_have_attribute("aria-checked", "true")
+
+
+def test_a_click_on_a_token_right_after_one_on_a_layer_undoes_nothing(address, page):
+    open_app(page, address, "/?lang=en&arch=decoder&s=The+cat+sat.")
+    expect(page.locator(".stage")).to_contain_text("layer 0, opened")
+    # Clicks at different moments of the run that opens the layer: before it, in it, after it.
+    for layer, token, pause in ((2, "·cat", 0), (1, "·sat", 120), (3, "The", 240), (0, ".", 360), (2, "The", 480)):
+        spot = labelled(page, token)
+        page.mouse.click(*labelled(page, f"layer {layer}"))
+        page.wait_for_timeout(pause)
+        page.mouse.click(*spot)
+        place = ["The", "·cat", "·sat", "."].index(token) + 1
+        ends_with(page, at=str(place), layer=str(layer))
+        opened(page, layer)
+
+
+def test_a_click_in_the_picture_after_one_that_turned_the_page_is_no_fault(address, page):
+    for pause in (0, 30, 60):
+        open_app(page, address, "/?lang=en&arch=decoder&s=The+cat+sat.")
+        expect(page.locator(".stage")).to_contain_text("layer 0, opened")
+        value, token, layer = labelled(page, "E"), labelled(page, "·cat"), labelled(page, "layer 2")
+        page.mouse.click(value[0], value[1] + 60)
+        for spot in (layer, token, layer, token):
+            page.wait_for_timeout(pause)
+            page.mouse.click(*spot)
+        page.wait_for_function("location.pathname === '/values'")
+        settled(page)
+        expect(page.locator(".stException")).to_have_count(0)
+
+
+def test_a_walk_that_turns_round_at_a_layer_goes_on(address, page):
+    last = "decoder.layers.0.feed_forward_residual.sum"
+    open_app(page, address, f"/?lang=en&arch=decoder&s=The+cat+sat.&step={last}")
+    count = page.locator(".bar .count")
+    stands = count.text_content()
+    walk = """names => {
+      const roots = [...document.querySelectorAll("*")].map((one) => one.shadowRoot);
+      const bar = roots.map((root) => root?.querySelector(".walk")).find(Boolean);
+      for (const name of names) bar.querySelector(`button[aria-label="${name}"]`).click();
+    }"""
+    on, back = "One step on", "One step back"
+    page.evaluate(walk, [on, back])
+    page.wait_for_timeout(1000)
+    opened(page, 0)
+    expect(count).to_have_text(stands)
+    page.evaluate(walk, [on] * 30 + [back] * 30 + [on])
+    page.wait_for_timeout(1000)
+    opened(page, 1)
+    expect(count).to_have_text(f"step {int(stands.split()[1]) + 1} of {stands.split()[-1]}")
+    radios(page, "Layer").nth(3).click()  # this ends the walk, and the address says so
+    opened(page, 3)
+    page.wait_for_function("!new URL(location).searchParams.has('step')")
+
+
+def test_the_picture_is_quiet_when_nobody_touches_it(address, page):
+    sent = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
+    open_app(page, address, "/?lang=en&arch=decoder&s=The+cat+sat.")
+    page.mouse.click(*labelled(page, "layer 2"))
+    opened(page, 2)
+    page.mouse.click(*labelled(page, "·cat"))
+    ends_with(page, at="2")
+    page.wait_for_timeout(1500)
+    before = len(sent)
+    page.wait_for_timeout(2000)
+    assert len(sent) == before

@@ -197,7 +197,9 @@ class Stave {
     this.canvas.finer = finely(this, () => this.resize());
     this.step = null;
     this.awaited = null; // the layer that was asked for
-    this.asked = false; // whether another picture was asked for
+    this.walked = []; // the layers that the walk asked for and that have not come, in this order
+    this.wish = null; // what the reader wants to see, as far as the server has not answered
+    this.wishes = 0; // how many there were
     this.held = null; // the value under the pointer
     this.makeBar();
     this.stage.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.point(this.seek(event)));
@@ -210,25 +212,30 @@ class Stave {
   }
 
   /** A new message, or another theme. */
-  async show({ data, setStateValue, setTriggerValue }, style) {
-    this.setState = setStateValue;
+  async show({ data, setTriggerValue }, style) {
     this.trigger = setTriggerValue;
     if (this.style.textContent !== style) this.style.textContent = style;
     const turn = this.turn = (this.turn ?? 0) + 1, o = await unpack(data);
     if (turn !== this.turn) return; // a newer message has come
     const first = !this.o, changed = first || o.scene !== this.o.scene;
+    if (first) this.wishes = o.answers;
+    const answered = this.wish !== null && o.answers === this.wish.number;
+    if (answered) {
+      if ("layer" in this.wish || "focus" in this.wish) this.painted();
+      this.wish = null;
+    }
     // What is to be replaced goes first, so that nobody works out its style once more.
     if (changed) for (const svg of [this.under, this.over]) svg.replaceChildren();
     const colours = palette(this.root, this.colours), themed = colours !== this.colours;
     this.colours = colours;
     if (first && o.step !== null && o.number.has(o.step)) this.step = o.number.get(o.step);
     if (!changed && !themed) return;
+    const path = this.step === null ? null : this.o?.steps[this.step]?.p;
     if (changed) {
-      const path = this.step === null ? null : this.o?.steps[this.step]?.p;
+      const before = this.o?.layer;
       this.o = o;
       if (path) this.step = o.number.get(path) ?? null;
-      if (path && !first && this.elsewhere()) this.step = null; // the reader opened another layer
-      this.awaited = null;
+      if (before !== undefined && before !== o.layer) this.arrive();
     }
     this.places = null;
     if (themed) {
@@ -240,15 +247,17 @@ class Stave {
     this.drawn = null;
     this.label();
     this.resize();
-    if (first && this.elsewhere()) this.tellServer();
+    if (changed && (this.elsewhere() || (path && this.step === null))) this.tellServer();
     if (changed && !first && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
       for (const part of this.stage.children) part.animate([{ opacity: 0.35 }, {}], { duration: 160, easing: "ease-out" });
     }
     this.tell();
-    if (changed && this.asked) {
-      this.asked = false;
-      requestAnimationFrame(() => setTimeout(() => this.trigger("painted", true)));
-    }
+  }
+
+  /** Tell the server once the answer is on the screen. Not before all is answered: this event would take the place of
+   *  a wish that still waits there. */
+  painted() {
+    requestAnimationFrame(() => setTimeout(() => { if (this.wish === null) this.trigger("painted", true); }));
   }
 
   // -- size ------------------------------------------------------------------------------------------------------
@@ -889,13 +898,14 @@ class Stave {
     const { item } = hit, what = this.acts(item);
     if (what === "layer") this.ask("layer", item.layer);
     else if (what === "focus") this.ask("focus", { stack: item.stack, position: item.position });
-    else if (what === "open") this.trigger("open", { path: item.p, index: item.kind === "bar" ? [item.position, item.id] : hit.index ?? null });
+    else if (what === "open") this.ask("open", { path: item.p, index: item.kind === "bar" ? [item.position, item.id] : hit.index ?? null });
   }
 
-  /** Ask for another picture, of which the server is told when it is on the screen. */
-  ask(event, what) {
-    this.asked = true;
-    this.trigger(event, what);
+  /** Ask for another layer, another token, a value or a step, and for all of it that still waits. */
+  ask(name, what) {
+    this.wishes += 1;
+    this.wish = { ...this.wish, [name]: what, number: this.wishes };
+    this.trigger("look", this.wish);
   }
 
   click(event) {
@@ -1018,11 +1028,21 @@ class Stave {
     return layer && Number(layer[1]) !== this.o.layer ? layer[1] : null;
   }
 
+  /** Another layer has opened. Where the walk asked for it, and stands in another by now, the walk goes on; where it did
+   *  not ask, the reader opened the layer, and the walk ends. */
+  arrive() {
+    const at = this.walked.indexOf(String(this.o.layer)), aside = this.elsewhere();
+    this.walked.splice(0, at < 0 ? Infinity : at + 1);
+    if (aside && at < 0) this.step = null;
+    if (!this.walked.includes(aside)) this.awaited = null;
+  }
+
   /** The address follows a little later; another layer opens when the walk enters it. */
   tellServer() {
     const path = this.step === null ? null : this.o.steps[this.step].p, layer = this.elsewhere();
     if (layer !== null && this.awaited !== layer) {
       this.awaited = layer;
+      this.walked.push(layer);
       this.ask("layer", Number(layer));
       setTimeout(() => { // a message that crossed another may be lost
         if (this.awaited !== layer || !this.root.isConnected) return;
@@ -1031,7 +1051,7 @@ class Stave {
       }, PATIENCE);
     }
     clearTimeout(this.sending);
-    if (!this.playing) this.sending = setTimeout(() => this.setState("step", path), 400);
+    if (!this.playing) this.sending = setTimeout(() => this.ask("step", path), 400);
   }
 
   tell() {

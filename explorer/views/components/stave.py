@@ -368,7 +368,7 @@ def wide(pass_view: View) -> Picture:
     return double(pass_view, *found) if len(found) > 1 else single(pass_view, *found)
 
 
-def message(pass_view: View, step: str | None = None) -> bytes:
+def message(pass_view: View, step: str | None = None, answers: int = 0) -> bytes:
     """What travels for a view: the length of a header, the header (JSON, deflated, to a multiple of 4), the cells."""
     language = pass_view.words.language
     pictures = {"wide": wide(pass_view), "upright": upright(pass_view)}
@@ -405,7 +405,8 @@ def message(pass_view: View, step: str | None = None) -> bytes:
     }
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":"))
     scene = hashlib.sha1(text.encode() + b"".join(cells.parts)).hexdigest()[:16]
-    head = zlib.compress(f'{{"scene":"{scene}","step":{json.dumps(step)},{text[1:]}'.encode(), 5)
+    text = f'{{"scene":"{scene}","step":{json.dumps(step)},"answers":{answers},{text[1:]}'
+    head = zlib.compress(text.encode(), 5)
     padding = b"\0" * (-len(head) % 4)
     return len(head).to_bytes(4, "little") + head + padding + b"".join(cells.parts)
 
@@ -453,26 +454,24 @@ def stave(
     *,
     key: str,
     step: str | None = None,
-    on_open: Callable[[], None] | None = None,
-    on_focus: Callable[[], None] | None = None,
-    on_layer: Callable[[], None] | None = None,
-    on_step: Callable[[], None] | None = None,
+    answers: int = 0,
+    on_look: Callable[[], None] | None = None,
     on_painted: Callable[[], None] | None = None,
 ):
     """Mount the picture of a pass. `step` is the path of the value at which a walk through the pass stands.
 
-    The result's `open` is {path, index} of a value that was clicked, `focus` {stack, position} of a token, `layer` the
-    number of a closed layer, `step` a path or None, `painted` that what a focus or layer changed is on the screen; each
-    calls its callback. They come from the reader's browser, so check them before use.
+    The result's `look` is what the reader wants to see: {number, layer, focus, open, step}, of which `layer` is the
+    number of a closed layer, `focus` {stack, position} of a token, `open` {path, index} of a value, `step` a path or
+    None, and any may be missing. An event takes the place of one that still waits for the server, so each holds all
+    that was asked for since the last that was answered: `answers` is the number of that one. `painted` says that the
+    answer to all of them is on the screen. Each calls its callback. They come from the reader's browser, so check them
+    before use.
     """
     with st.container(gap=None):
         result = _picture(
             key=key,
-            data=message(pass_view, step),
-            on_open_change=on_open or _nothing,
-            on_focus_change=on_focus or _nothing,
-            on_layer_change=on_layer or _nothing,
-            on_step_change=on_step or _nothing,
+            data=message(pass_view, step, answers),
+            on_look_change=on_look or _nothing,
             on_painted_change=on_painted or _nothing,
         )
         _script(key=f"{key}-script", data=_STYLE)
