@@ -171,7 +171,7 @@ def commit(page: Page, text: str) -> None:
 
 def actions(page: Page, ready: list[str]) -> dict:
     """What is measured on a page: name -> what a reader does, in a round."""
-    layers = page.locator(".st-key-layer button")
+    layers = page.locator("[class*=st-key-layer] button")
     chips = page.locator("button.chip")
     maps = page.locator(".stage")
 
@@ -206,7 +206,7 @@ def bench(address: str, browser, name: str, model: str, tokens: int, only: Colle
     chosen = {"lang": "en", "s": ready[-1], "arch": architecture, "norm": norm, "heads": heads}
     path = "" if name == PAGES[0][0] else name  # the first page is the app's root
     page.goto(f"{address}/{path}?{urlencode(chosen)}")
-    page.locator(".st-key-layer button").first.wait_for(timeout=120_000)
+    page.locator("[class*=st-key-layer] button").first.wait_for(timeout=120_000)
     watched.settle()
     rows = []
     for action, act in actions(page, ready[:-1]).items():
