@@ -77,6 +77,7 @@ def test_two_tabs_of_one_browser_are_two_visits(address, page):
 
 def labelled(page, text: str):
     """What stands under a label of the picture of the pass, as a place on the screen."""
+    expect(page.locator(".stage svg.over text").first).to_be_attached()
     found = page.evaluate(
         """text => {
           const roots = [...document.querySelectorAll("*")].map((one) => one.shadowRoot);
