@@ -12,7 +12,7 @@ from explorer import address, checkpoints, controls, passes
 from explorer.config import EOS, MAX_TOKENS, Config
 from explorer.tokens import Tokenizer
 from explorer.words import LANGUAGES, Words
-from tests.visits import sound, texts, turn, visit
+from tests.visits import sound, texts, turn, visit, widget
 
 ROOT = Path(__file__).parents[1]
 ARCHITECTURES = ("encoder", "decoder", "encoder-decoder")
@@ -142,7 +142,7 @@ def test_pages_may_be_opened_in_any_order():
 def test_a_layer_that_the_next_model_lacks_becomes_its_last():
     app = visit(arch="decoder", layer=3)
     sound(app.segmented_control(key="arch").set_value("encoder-decoder").run())
-    assert app.segmented_control(key="layer").value == 2
+    assert widget(app.segmented_control, "layer").value == 2
 
 
 def test_one_setting_at_a_time_changes_the_numbers():
@@ -288,13 +288,13 @@ def test_a_translation_is_the_models_own_until_one_is_typed():
     again = sound(visit(**dict(parse_qsl(app.session_state.address))))
     assert words("target.other") in texts(again)  # the link says so too
     next(button for button in app.button if button.label == words("target.clear")).click().run()
-    assert shown(app).own is not None and app.text_area(key="t").value == ""
+    assert shown(app).own is not None and widget(app.text_area, "t").value == ""
 
 
 def test_an_example_is_one_click():
     app = visit(arch="encoder")
     app.button(key="example 0").click().run()
-    assert app.text_area(key="s").value == controls.EXAMPLES["encoder"][0]
+    assert widget(app.text_area, "s").value == controls.EXAMPLES["encoder"][0]
 
 
 @pytest.fixture

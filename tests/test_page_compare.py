@@ -9,7 +9,7 @@ from explorer import beside
 from explorer.analysis import compare
 from explorer.config import ARCHITECTURES
 from explorer.words import LANGUAGES, Words
-from tests.visits import sound, texts, visit
+from tests.visits import sound, texts, visit, widget
 
 PAIR = {"s": "Mom said that the toys", "s2": "Mom said that the toy", "vs": "text"}
 SOURCES = {"s": "I bought the red car.", "s2": "I did not buy the red car.", "vs": "text"}
@@ -96,8 +96,8 @@ def test_a_ready_pair_and_a_choice_of_side_are_in_the_address():
     address = app.session_state.address
     assert "s2=" in address and "vs=text" in address
     assert words.prose("compare")["look particle"] in texts(app)
-    sound(app.button_group(key="option vs").set_value("head").run())
-    sound(app.button_group(key="option to_head").set_value("3").run())
+    sound(widget(app.button_group, "option vs").set_value("head").run())
+    sound(widget(app.button_group, "option to_head").set_value("3").run())
     assert "vs=head" in app.session_state.address and "to_head=3" in app.session_state.address
     assert side_by_side(app)[1][0]["part"] == [3]
     assert words("compare.one_pass") in texts(app)

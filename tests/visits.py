@@ -1,5 +1,7 @@
 """Visits to the app without a browser."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
@@ -26,6 +28,12 @@ def sound(app: AppTest) -> AppTest:
     """The visit, if nothing went wrong in it."""
     assert not app.exception, [error.message for error in app.exception]
     return app
+
+
+def widget(found: Sequence, name: str):
+    """The one of these elements that shows a choice, by whichever of its keys (see controls.show)."""
+    (one,) = [element for element in found if re.fullmatch(rf"{re.escape(name)}( \d+)?", element.key or "")]
+    return one
 
 
 def texts(app: AppTest) -> str:

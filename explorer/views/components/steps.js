@@ -281,7 +281,7 @@ class Steps {
   row(row, r) {
     const { pen, theme, high } = this, y = row.y, top = y - 0.5, line = y - 1, marked = this.chosen?.r === r ? " strong" : "";
     const chip = this.chip(this.o.chips[r], y - 1, high + 2, row.key === this.o.own, this.o.crossing ? null : row.key);
-    if (row.masked) chip.style.opacity = 0.55;
+    chip.classList.toggle("masked", row.masked);
     this.strip("read", row.read, AT.read, y);
     this.arrow(AT.read + READ + 3, y + high / 2);
     this.strip("keys", row.keys, AT.keys, y);
