@@ -88,7 +88,7 @@ def labelled(page, text: str):
           const tags = [...stage.querySelectorAll('svg rect[rx="8"]')];
           const apart = (one) => Math.abs(middle(one) - middle(label));
           const tag = tags.reduce((best, one) => (apart(one) < apart(best) ? one : best));
-          return [middle(tag), box(tag).y + 4];
+          return [middle(tag), box(tag).y + box(tag).height / 2];
         }""",
         text,
     )
