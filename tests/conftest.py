@@ -7,6 +7,7 @@ import pytest
 BROWSER = Path(__file__).parent / "browser"
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files in a browser go first, one after the other in one process, the others a file at a time in the rest.
 
