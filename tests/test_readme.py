@@ -54,7 +54,7 @@ def test_every_command_has_what_it_runs(name):
 
 def test_continuous_integration_finds_the_test_command():
     found = re.findall(r"^python3 -m venv .*pytest.*", README, re.MULTILINE)
-    assert len(found) == 1 and found[0].endswith("-m pytest -q -n auto --dist loadgroup")
+    assert len(found) == 1 and found[0].endswith("-m pytest -q tests/browser")
 
 
 def test_the_lines_for_a_notebook_run():
