@@ -111,7 +111,10 @@ def test_a_sentence_through_every_model_to_the_arithmetic_of_a_cell(address, pag
                 expect(page.locator(".stException")).to_have_count(0)
     choose(page, "English")
     choose(page, "decoder")
-    choose(page, "2")
+    layers = page.get_by_test_id("stSidebar").get_by_role("radiogroup", name="Layer", exact=True)
+    layers.get_by_role("radio", name="2").click()
+    page.wait_for_function("new URL(location).searchParams.get('layer') === '2'")
+    settled(page)
 
     page.get_by_placeholder("Search values").fill("layer 2 raw scores")
     page.get_by_role("button", name="raw scores").click()
@@ -122,6 +125,7 @@ def test_a_sentence_through_every_model_to_the_arithmetic_of_a_cell(address, pag
         page.keyboard.press(key)
     expect(page.get_by_text("How is this number made?")).to_be_visible()
     settled(page)
+    page.wait_for_function("new URL(location).searchParams.has('c')")
     chosen = query(page)["c"]
     panel = page.locator("[class*=st-key-arithmetic]")
     expect(panel.get_by_text(f"raw_scores[{chosen.replace(',', ', ')}]")).to_be_visible()
