@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.analysis import attention
 from explorer.views.numerals import number
 from explorer.words import LANGUAGES, Words
-from tests.visits import sound, texts, visit
+from tests.visits import reads, sound, texts, visit
 
 SENTENCE = "The cat sat on the mat."
 
@@ -85,7 +85,7 @@ def test_the_habits_are_measured_and_lead_to_their_head():
     [("encoder", "a"), ("decoder", "cat " * 250), ("encoder", "*a* | $x$ <b> ![](http://x.invalid) :red[x] 漢字 \\ _")],
 )
 def test_short_long_and_nasty(architecture, text):
-    opened(arch=architecture, lang="en", s=text)
+    assert reads(opened(arch=architecture, lang="en", s=text), text)
 
 
 def test_scaling_keeps_random_scores_alike_and_its_lack_does_not():

@@ -9,7 +9,7 @@ from explorer import beside
 from explorer.analysis import compare
 from explorer.config import ARCHITECTURES
 from explorer.words import LANGUAGES, Words
-from tests.visits import sound, texts, visit, widget
+from tests.visits import reads, sound, texts, visit, widget
 
 PAIR = {"s": "Mom said that the toys", "s2": "Mom said that the toy", "vs": "text"}
 SOURCES = {"s": "I bought the red car.", "s2": "I did not buy the red car.", "vs": "text"}
@@ -142,7 +142,9 @@ def test_before_and_after_an_edit():
 @pytest.mark.parametrize("text", ("a", "the cat and the dog " * 49, "**x** $y$ <b>:red[z]</b> `q`"))
 @pytest.mark.parametrize("shown", SHOWN)
 def test_odd_short_and_long_texts(text, shown):
-    visit("compare", lang="en", arch="decoder", s=text, s2=f"{text[:-3]} so", vs="text", show=shown)
+    other = f"{text[:-3]} so"
+    app = visit("compare", lang="en", arch="decoder", s=text, s2=other, vs="text", show=shown)
+    assert reads(app, text) and app.session_state.choices.other == other
 
 
 def test_a_second_sentence_that_is_missing_or_too_long_is_said():

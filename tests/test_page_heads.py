@@ -15,7 +15,7 @@ from explorer.transformer import Transformer
 from explorer.views.components.headmap import Question, headmap_data, share
 from explorer.words import LANGUAGES, Words
 from tests.small import GRID, named, recorded
-from tests.visits import sound, texts, visit
+from tests.visits import reads, sound, texts, visit
 
 TEXT = "The dog saw the cat and the cat saw a dog."
 
@@ -117,8 +117,8 @@ def _view(run, ids):
 
 @pytest.mark.parametrize("text", ["a", "word " * 250, "*x* $y$ ![z](http://q) <b>:smile:", "한글 test 🤗 뷁"])
 def test_any_text(text):
-    sound(visit("heads", arch="encoder", s=text))
-    sound(visit("heads", arch="decoder", s=text, drawn="lines"))
+    assert reads(visit("heads", arch="encoder", s=text), text)
+    assert reads(visit("heads", arch="decoder", s=text, drawn="lines"), text)
 
 
 def test_korean_particles_and_endings_are_asked_for():

@@ -9,7 +9,7 @@ from explorer.config import ARCHITECTURES, NORMS, Config, model_name
 from explorer.views.numerals import number
 from explorer.views.residuals import decimal
 from explorer.words import LANGUAGES, Words
-from tests.visits import sound, texts, visit
+from tests.visits import reads, sound, texts, visit
 
 SENTENCE = "The cat sat on the mat."
 
@@ -72,7 +72,7 @@ def test_a_line_that_is_not_there_gives_way(line):
     [("decoder", "a"), ("decoder", "cat " * 250), ("encoder", "*a* | $x$ <b> ![](http://x.invalid) :red[x] 漢字 \\ _")],
 )
 def test_short_long_and_nasty(architecture, text):
-    opened(arch=architecture, lang="en", s=text)
+    assert reads(opened(arch=architecture, lang="en", s=text), text)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

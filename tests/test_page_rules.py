@@ -13,7 +13,7 @@ from explorer.trace import trace
 from explorer.views.numerals import number, percent
 from explorer.words import LANGUAGES, Words, strong
 from tests.small import LEARNT
-from tests.visits import sound, texts, visit
+from tests.visits import reads, sound, texts, visit
 
 GIRL = "The girl is playing in the park."
 LONG = "cat " * 250
@@ -132,7 +132,7 @@ def test_a_rule_in_part_of_the_model(where):
     ],
 )
 def test_short_long_and_nasty(architecture, text):
-    opened(arch=architecture, s=text)
+    assert reads(opened(arch=architecture, s=text), text)
 
 
 # What the page says of the models

@@ -36,6 +36,12 @@ def widget(found: Sequence, name: str):
     return one
 
 
+def reads(app: AppTest, text: str) -> bool:
+    """Whether a pass of this very text is on the page, and the text in its box as it was given."""
+    view = app.session_state.view
+    return view is not None and view.choices.text == text == widget(app.text_area, "s").value
+
+
 def texts(app: AppTest) -> str:
     """All that is written on the page, one element a line."""
     kinds = ("title", "subheader", "markdown", "caption", "info", "warning", "error")

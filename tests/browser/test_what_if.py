@@ -27,6 +27,7 @@ def test_click_undo_and_patch(page, address):
     page.get_by_role("button", name="Undo all").click()
     page.get_by_text("Changed:").wait_for(state="detached")
     page.wait_for_function("!location.search.includes('edit=')")
+    assert page.locator("button.switch.off").count() == 0
 
 
 def test_a_link_with_changes_on_a_narrow_screen(page, address):
