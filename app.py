@@ -20,7 +20,7 @@ words = reader.begin()
 take_away.begin()
 st.session_state.framed = True
 page = st.navigation(controls.page_list(words), position="top")
-name = page.url_path or controls.PAGES[0][0]
+name = st.session_state.page = page.url_path or controls.PAGES[0][0]
 if st.session_state.pop("go", name) != name:  # a link to a value was followed on another page
     st.switch_page("pages/values.py")
 components.begin()  # after the navigation: before it, the first visits to a server are of no page yet

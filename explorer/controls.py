@@ -1,6 +1,7 @@
 """The frame's and the pages' shared controls: what a reader can click, type and toggle."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -93,18 +94,15 @@ def _sentences(label: str, key: str, texts: Sequence[str]) -> None:
 def pick_option(name: str, offered: Sequence[str], written: Callable[[str], str], usual: str, label: str = "") -> str:
     """A segmented control for a page's option (see `option`), which it returns."""
     chosen = option(name, usual, offered)
-    key = show(f"option {name}", chosen)
-    st.session_state[key] = chosen  # on another page the same key is another widget, which would begin with nothing
     st.segmented_control(
         label or name,
         offered,
-        key=key,
         format_func=written,
         required=True,
         label_visibility="visible" if label else "collapsed",
-        on_change=lambda: set_option(name, st.session_state[key]),
+        **show(f"{st.session_state.page} option {name}", chosen, lambda given: set_option(name, given)),
     )
-    return st.session_state[key]
+    return chosen
 
 
 def pick_attention(
@@ -122,15 +120,13 @@ def pick_attention(
     return known[pick_option("attention", list(known), named, usual, view.words("attention.which"))]
 
 
-def pick_head(view: View, page: str) -> None:
+def pick_head(view: View) -> None:
     """Which head a page is about, in a control of its own. It stays the reader's choice on every other page."""
-    key = show(f"{page} head", view.head)
     st.segmented_control(
         view.words("head"),
         range(view.config.heads),
-        key=key,
         required=True,
-        on_change=lambda: reader.choose(head=st.session_state[key]),
+        **show(f"{st.session_state.page} head", view.head, lambda head: reader.choose(head=head)),
     )
 
 
@@ -164,14 +160,9 @@ def sidebar(words: Words) -> None:
     translates = chosen.architecture == "encoder-decoder"
     st.html('<div class="brand"><span>Transformer Explorer</span></div>')
 
-    key = show("s", chosen.text)
-
-    def typed():
-        choose(text=st.session_state[key])
-
     label = words("text.source" if translates else "text")
     with st.container(key="counted-text"):
-        st.text_area(label, key=key, height=92, on_change=typed)
+        st.text_area(label, height=92, **show("s", chosen.text, lambda text: choose(text=text)))
         st.markdown(_count(chosen.text, chosen.architecture.partition("-")[0], words))
     if not address.carries(chosen.text):
         st.caption(words("address.long", n=len(chosen.text), limit=address.LONGEST))
@@ -199,34 +190,44 @@ def _pick(
     key: str, name: str, label: str, offered: Sequence, written: Callable, then: Callable[[], None] | None = None
 ) -> None:
     """A segmented control for one choice."""
-    shown = show(key, getattr(choices(), name))
 
-    def touched():
-        choose(**{name: st.session_state[shown]})
+    def touched(given: object) -> None:
+        choose(**{name: given})
         if then:
             then()
 
-    st.segmented_control(
-        label, offered, key=shown, format_func=written, required=True, width="stretch", on_change=touched
-    )
+    shown = show(key, getattr(choices(), name), touched)
+    st.segmented_control(label, offered, format_func=written, required=True, width="stretch", **shown)
 
 
-def show(name: str, value: object) -> str:
-    """Let a control show a choice, and return the key of the widget that does. A widget that shows it stays as it is:
-    what is being typed is not to be written over.
+def show(name: str, value: object, on_touch: Callable[[Any], None]) -> dict[str, Any]:
+    """Let a widget show a choice: its `key`, and what is called on a change of it, for `on_touch`. A widget that shows
+    the choice stays as it is: what is being typed is not to be written over.
 
     A choice that was made elsewhere needs another widget. Until the browser has heard of that choice, it goes on to
     report with every click what the widget showed before; of the same widget this would pass for a touch, and undo the
-    choice.
+    choice. It does so of the widget that is gone, too, and what a widget has said once is no touch.
     """
-    numbers = st.session_state.setdefault("widgets", {})
+    numbers, heard = (st.session_state.setdefault(kept, {}) for kept in ("widgets", "heard"))
     key = f"{name} {numbers[name]}" if name in numbers else name
-    if key in st.session_state and st.session_state[key] != value:
+    if key in st.session_state and not _same(st.session_state[key], value):
         numbers[name] = numbers.get(name, 0) + 1
         key = f"{name} {numbers[name]}"
     if key not in st.session_state:
-        st.session_state[key] = value
-    return key
+        st.session_state[key] = heard[key] = value
+
+    def changed() -> None:
+        given = st.session_state[key]
+        if given != heard[key]:
+            heard[key] = given
+            on_touch(given)
+
+    return {"key": key, "on_change": changed}
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two choices are the same. Of several that are chosen at once, the order of the clicks does not count."""
+    return set(one) == set(other) if isinstance(one, list) and isinstance(other, list) else one == other
 
 
 def _count(text: str, stack: str, words: Words) -> str:
@@ -244,15 +245,14 @@ def _count(text: str, stack: str, words: Words) -> str:
 def _target(words: Words) -> None:
     """The text that the decoder reads: the reader's, or, while the box is empty, the model's own translation."""
     chosen = choices()
-    key = show("t", chosen.target)
 
-    def typed():
-        target = st.session_state[key]
+    def typed(target: str) -> None:
         choose(target=target, written_for=address.fingerprint(chosen.text) if target else "")
 
     count = f":gray[{words('target.own')}]" if translates_itself(chosen) else _count(chosen.target, "decoder", words)
     with st.container(key="counted-target"):
-        st.text_area(words("text.target"), key=key, height=68, on_change=typed, placeholder=words("target.empty"))
+        shown = show("t", chosen.target, typed)
+        st.text_area(words("text.target"), height=68, placeholder=words("target.empty"), **shown)
         st.markdown(count)
     if translates_itself(chosen):
         st.session_state.translation = st.empty()

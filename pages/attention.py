@@ -43,7 +43,7 @@ trace, config, head = view.trace, view.config, view.head
 
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="which"):
     which = controls.pick_attention(view)
-    controls.pick_head(view, "attention")
+    controls.pick_head(view)
 stack, crossing, path = which.stack, which.crossing, which.path(view.layer)
 asking, asked = view.tokens_of(f"{path}.weights", "query"), view.tokens_of(f"{path}.weights", "key")
 place = view.place_in(stack)

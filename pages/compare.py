@@ -120,15 +120,13 @@ def title(sides: Sides, side: int) -> None:
 def pick_other(view, what: str) -> str:
     """What the right side is, as the reader chooses it: a second sentence, or one of what there is, as its code."""
 
-    def typed() -> None:
-        reader.choose(other=st.session_state["compare other"])
+    def typed(other: str) -> None:
+        reader.choose(other=other)
         reader.set_option("vs", "text")
         reader.set_option("beside", "")
 
     if what == "text":
-        if st.session_state.get("compare other") != view.choices.other:
-            st.session_state["compare other"] = view.choices.other
-        st.text_input(words("compare.right"), key="compare other", on_change=typed)
+        st.text_input(words("compare.right"), **controls.show("compare other", view.choices.other, typed))
     if what not in beside.CHOSEN:
         return ""
     codes, usual = beside.offered(view, what), beside.usual(view, what)
@@ -153,19 +151,19 @@ def pick_shown(view, what: str) -> tuple[str, Attention, bool]:
 def pick_head_or_mean(view, what: str) -> bool:
     """A head, or the mean of all where it is not heads that are compared; returns whether it is the mean."""
 
-    def touched() -> None:
-        chosen = st.session_state["compare head"]
+    def touched(chosen: str) -> None:
         reader.set_option("mean", "1" if chosen == "mean" else "")
         if chosen != "mean":
             reader.choose(head=int(chosen))
 
     mean = what != "head" and reader.option("mean") == "1"
-    st.session_state["compare head"] = "mean" if mean else str(view.head)
     st.segmented_control(
-        words("head"), [*map(str, range(view.config.heads)), *([] if what == "head" else ["mean"])],
-        key="compare head", required=True, on_change=touched,
+        words("head"),
+        [*map(str, range(view.config.heads)), *([] if what == "head" else ["mean"])],
+        required=True,
         format_func=lambda code: words("compare.mean") if code == "mean" else code,
-    )  # fmt: skip
+        **controls.show("compare head", "mean" if mean else str(view.head), touched),
+    )
     return mean
 
 

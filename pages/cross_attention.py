@@ -109,8 +109,7 @@ def weights_in(layer: int) -> str:
     return f"decoder.layers.{layer}.cross_attention.weights"
 
 
-def choose_heads() -> None:
-    chosen = st.session_state["crossing heads"]
+def choose_heads(chosen: str) -> None:
     reader.set_option("of", "head" if chosen.isdecimal() else chosen)
     if chosen.isdecimal():
         reader.choose(head=int(chosen))
@@ -203,11 +202,11 @@ else:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom", key="named"):
         told = words(f"crossing.of.{shown}", layer=view.layer, head=view.head, n=view.config.heads)
         st.markdown(f"**{words('crossing.title')}** :gray[{told}]", width="content")
-        st.session_state["crossing heads"] = str(view.head) if shown == "head" else shown
         st.segmented_control(
-            words("heads"), ["all", "mean", *map(str, range(view.config.heads))], key="crossing heads", required=True,
+            words("heads"), ["all", "mean", *map(str, range(view.config.heads))], required=True,
             format_func=lambda of: words("head.of", n=of) if of.isdecimal() else words(f"crossing.choose.{of}"),
-            label_visibility="collapsed", on_change=choose_heads, width="content",
+            label_visibility="collapsed", width="content",
+            **controls.show("crossing heads", str(view.head) if shown == "head" else shown, choose_heads),
         )  # fmt: skip
     order = measured.order(weights, view.run.source)
     crossing(

@@ -1,5 +1,7 @@
 """A text written token by token: what was taken, what was passed over, and how to go another way."""
 
+from typing import Any
+
 import streamlit as st
 
 from explorer import controls, passes, reader
@@ -58,33 +60,18 @@ def pick_settings() -> Settings:
         p=figure("topp", 1.0, 1e-6, 1),
         seed=int(figure("seed", 0, 0, 1e9)),
     )
-    shown = {"temp": min(found.temperature, 2.0), "k": found.k, "topp": max(found.p, 0.05), "seed": found.seed}
-    for name, value in shown.items():
-        if st.session_state.get(f"generation {name}") != value:
-            st.session_state[f"generation {name}"] = value
 
-    def touched(name: str) -> None:
-        reader.set_option(name, str(st.session_state[f"generation {name}"]))
+    def shown(name: str, value: float) -> dict[str, Any]:
+        return controls.show(f"generation {name}", value, lambda given: reader.set_option(name, str(given)))
 
     greedy = found.temperature == 0
     temperature, k, p, seed = st.columns([3, 2, 3, 2], gap="medium")
     temperature.slider(
-        words("generation.temperature"), 0.0, 2.0, step=0.1, key="generation temp", on_change=touched, args=("temp",)
+        words("generation.temperature"), 0.0, 2.0, step=0.1, **shown("temp", min(found.temperature, 2.0))
     )
-    k.number_input(words("generation.k"), 0, 4096, key="generation k", on_change=touched, args=("k",), disabled=greedy)
-    p.slider(
-        words("generation.p"),
-        0.05,
-        1.0,
-        step=0.05,
-        key="generation topp",
-        on_change=touched,
-        args=("topp",),
-        disabled=greedy,
-    )
-    seed.number_input(
-        words("generation.seed"), 0, 10**9, key="generation seed", on_change=touched, args=("seed",), disabled=greedy
-    )
+    k.number_input(words("generation.k"), 0, 4096, disabled=greedy, **shown("k", found.k))
+    p.slider(words("generation.p"), 0.05, 1.0, step=0.05, disabled=greedy, **shown("topp", max(found.p, 0.05)))
+    seed.number_input(words("generation.seed"), 0, 10**9, disabled=greedy, **shown("seed", found.seed))
     return found
 
 

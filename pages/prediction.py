@@ -77,17 +77,9 @@ def arithmetic(section: str) -> None:
 
 def dial(name: str, offered: list[str], usual: str, written=str) -> str:
     """A slider for one of the options of the draw."""
-    key = f"prediction {name}"
     chosen = reader.option(name, usual, offered)
-    if st.session_state.get(key) != chosen:
-        st.session_state[key] = chosen
-    st.select_slider(
-        words(f"prediction.{name}"),
-        offered,
-        key=key,
-        format_func=written,
-        on_change=lambda: reader.set_option(name, st.session_state[key]),
-    )
+    shown = controls.show(f"prediction {name}", chosen, lambda given: reader.set_option(name, given))
+    st.select_slider(words(f"prediction.{name}"), offered, format_func=written, **shown)
     return chosen
 
 

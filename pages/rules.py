@@ -59,7 +59,7 @@ trace, config, model = view.trace, view.config, view.choices.model
 *others, first = view.attentions  # a reader's text is the first stack's
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="which"):
     attention = controls.pick_attention(view, (first, *others))
-    controls.pick_head(view, "rules")
+    controls.pick_head(view)
 stack, crossing, path = attention.stack, attention.crossing, attention.path(view.layer)
 weights, allowed = f"{path}.weights", trace[f"{path}.allowed"].tensor
 asking, asked = view.tokens_of(weights, "query"), view.tokens_of(weights, "key")
@@ -301,15 +301,8 @@ else:
         hint=words("swap.hint"),
     )
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="others"):
-        st.session_state["swap for"] = new
-        st.text_input(
-            words("swap.for"),
-            key="swap for",
-            width=180,
-            max_chars=40,
-            label_visibility="collapsed",
-            on_change=lambda: put(word, st.session_state["swap for"].strip()),
-        )
+        shown = controls.show("swap for", new, lambda typed: put(word, typed.strip()))
+        st.text_input(words("swap.for"), width=180, max_chars=40, label_visibility="collapsed", **shown)
         for place, other in enumerate(
             dict.fromkeys((*others, *([given[2]] if given and word.text == given[1] else ())))
         ):

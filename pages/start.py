@@ -48,15 +48,15 @@ def known_words() -> None:
             known = meanings.get(word.english)
             meanings[word.english] = f"{known} / {word.korean}" if known else word.korean
 
-        def add() -> None:
-            if picked := st.session_state["known word"]:
+        def add(picked: str | None) -> None:
+            if picked:
                 reader.set_option("draft", " ".join([*draft, *picked.split()]))
-                st.session_state["known word"] = None
 
         with st.container(height=230):
             st.pills(
-                words("start.words"), list(meanings), key="known word", label_visibility="collapsed", on_change=add,
+                words("start.words"), list(meanings), label_visibility="collapsed",
                 format_func=lambda word: f"{verbatim(word)} :gray[{verbatim(meanings[word])}]",
+                **controls.show("known word", None, add),
             )  # fmt: skip
         with st.container(horizontal=True, vertical_alignment="center"):
             if draft:

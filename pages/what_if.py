@@ -197,24 +197,22 @@ def actions(tried: Trial) -> None:
     """What can be done at the place at hand, as buttons that stay down, and a number to multiply it by."""
     config, place, made = tried.view.config, tried.place, tried.view.choices.edits
     offered = {one.action: one for one in changes.offered(place) if one.action != config.activation}
-    key = f"what if actions {trial.code(place)}"
 
-    def act() -> None:
+    def act(pressed: list[str]) -> None:
         """Bring the changes of the place to what is pressed."""
         for name, change in offered.items():
-            if (change in made) != (name in st.session_state[key]):
+            if (change in reader.choices().edits) != (name in pressed):
                 reader.edit(change)
 
     st.markdown(f"**{place_in_words(place, words, config.stacks)}**")
-    st.session_state[key] = [name for name, change in offered.items() if change in made]
+    down = [name for name, change in offered.items() if change in made]
     st.pills(
         words("what_if.actions"),
         list(offered),
         selection_mode="multi",
-        key=key,
         format_func=lambda name: words(f"what_if.do.{name}"),
         label_visibility="collapsed",
-        on_change=act,
+        **controls.show(f"what if actions {trial.code(place)}", down, act),
     )
     if place.sublayer is not None:
         factor(tried)
@@ -224,18 +222,15 @@ def factor(tried: Trial) -> None:
     """The number that the place at hand is multiplied by."""
     same = [one for one in tried.view.choices.edits if one.action == "scale" and one.place == tried.place.place]
 
-    def scale() -> None:
+    def scale(factor: float) -> None:
         """Multiply the place, by 1 for what it was."""
-        factor = st.session_state["what if factor"]
         if factor != 1:
             reader.edit(Change("scale", *tried.place.place, factor=factor))
         elif same:
             reader.edit(same[0])
 
-    st.session_state["what if factor"] = min(max(same[0].factor, -1000.0), 1000.0) if same else 1.0
-    st.number_input(
-        words("what_if.factor"), -1000.0, 1000.0, step=0.5, key="what if factor", on_change=scale, width=160
-    )
+    shown = controls.show("what if factor", min(max(same[0].factor, -1000.0), 1000.0) if same else 1.0, scale)
+    st.number_input(words("what_if.factor"), -1000.0, 1000.0, step=0.5, width=160, **shown)
 
 
 def outcome(tried: Trial) -> None:
@@ -399,16 +394,13 @@ def moved_stream(view, stack: str) -> list[str]:
 def second_sentence(view) -> None:
     """The box of the second sentence, and ready pairs."""
 
-    def take() -> None:
-        reader.choose(other=st.session_state["what if other"])
-
     def set_side_by_side(one: str, two: str, focus: int | None = None) -> None:
         reader.choose(text=one, other=two, target="")
         reader.choose(focus=focus)
         reader.set_option("token", "")
 
-    st.session_state["what if other"] = view.choices.other
-    st.text_input(words("what_if.second"), key="what if other", on_change=take)
+    shown = controls.show("what if other", view.choices.other, lambda other: reader.choose(other=other))
+    st.text_input(words("what_if.second"), **shown)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="examples-pairs"):
         st.markdown(f":gray[{words('what_if.pairs_ready')}]", width="content")
         translating = len(view.config.stacks) > 1

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.analysis import attention
 from explorer.views.numerals import number
 from explorer.words import LANGUAGES, Words
-from tests.visits import reads, sound, texts, visit
+from tests.visits import reads, sound, texts, visit, widget
 
 SENTENCE = "The cat sat on the mat."
 
@@ -51,7 +51,7 @@ def test_every_attention_and_its_numbers(architecture, kind, language):
 def test_a_step_follows_the_query_and_the_head():
     app = opened(arch="decoder", lang="en", step="keys,2,5", head=1, at=4)
     assert "self_attention.keys[1, 2, 5]" in texts(app)
-    sound(app.segmented_control(key="attention head").set_value(3).run())
+    sound(widget(app.segmented_control, "attention head").set_value(3).run())
     assert "self_attention.keys[3, 2, 5]" in texts(app)
     assert "step=keys%2C2%2C5" in app.session_state.address and "head=3" in app.session_state.address
 

@@ -96,8 +96,8 @@ def test_a_ready_pair_and_a_choice_of_side_are_in_the_address():
     address = app.session_state.address
     assert "s2=" in address and "vs=text" in address
     assert words.prose("compare")["look particle"] in texts(app)
-    sound(widget(app.button_group, "option vs").set_value("head").run())
-    sound(widget(app.button_group, "option to_head").set_value("3").run())
+    sound(widget(app.button_group, "compare option vs").set_value("head").run())
+    sound(widget(app.button_group, "compare option to_head").set_value("3").run())
     assert "vs=head" in app.session_state.address and "to_head=3" in app.session_state.address
     assert side_by_side(app)[1][0]["part"] == [3]
     assert words("compare.one_pass") in texts(app)

@@ -13,7 +13,7 @@ from explorer.trace import trace
 from explorer.views.numerals import number, percent
 from explorer.words import LANGUAGES, Words, strong
 from tests.small import LEARNT
-from tests.visits import reads, sound, texts, visit
+from tests.visits import reads, sound, texts, visit, widget
 
 GIRL = "The girl is playing in the park."
 LONG = "cat " * 250
@@ -106,9 +106,9 @@ def test_another_word_is_swapped_and_the_pair_stands_in_the_address():
     change = swaps.between_kept(view.trace, after, path)["learned"]
     assert Words("en")("swap.between", change=number(change, 3)) in said
     assert "pair=3%2C2%2C355%2C779" in app.session_state.address
-    app = sound(app.text_input(key="swap for").set_value("very old man").run())
+    app = sound(widget(app.text_input, "swap for").set_value("very old man").run())
     assert Words("en")("swap.cut") in texts(app)
-    app = sound(app.text_input(key="swap for").set_value("*grandmother's*").run())
+    app = sound(widget(app.text_input, "swap for").set_value("*grandmother's*").run())
 
 
 @pytest.mark.parametrize("pair", ("x", "1,2", "99,0,1,1", "4,2,1,1", "2,4,779,1220"))

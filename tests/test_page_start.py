@@ -6,7 +6,7 @@ import pytest
 
 from explorer.training import grammar, lexicon
 from explorer.words import LANGUAGES, Words
-from tests.visits import sound, texts, visit
+from tests.visits import sound, texts, visit, widget
 
 
 def rows(app) -> list[dict]:
@@ -31,7 +31,7 @@ def test_words_that_the_model_hardly_met_are_underlined(architecture, text, stra
 def test_a_sentence_is_built_of_known_words(language):
     words = Words(language)
     app = visit("start", arch="encoder-decoder", lang=language, s="Hi.", t="안녕.", draft="the doctor is in")
-    (pills,) = [group for group in app.get("button_group") if group.key == "known word"]
+    pills = widget(app.get("button_group"), "known word")
     assert len(pills.options) == len({word.english for word in lexicon.words() if word.part == "noun"})
     pills.set_value("kitchen").run()
     assert "**The doctor is in kitchen\\.**" in texts(sound(app))
@@ -44,13 +44,13 @@ def test_a_sentence_is_built_of_known_words(language):
 
 def test_every_word_stands_under_one_heading_and_another_sentence_is_one_of_the_grammar():
     app = visit("start", arch="encoder-decoder", lang="en", s="Hi.", made=6)
-    (kinds,) = [group for group in app.get("button_group") if group.key == "option part"]
+    kinds = widget(app.get("button_group"), "start option part")
     listed = 0
     for kind in ("noun", "verb", "adjective", "time", "other"):
         kinds.set_value(kind).run()
-        (pills,) = [group for group in sound(app).get("button_group") if group.key == "known word"]
+        pills = widget(sound(app).get("button_group"), "known word")
         listed += len(pills.options)
-        (kinds,) = [group for group in app.get("button_group") if group.key == "option part"]
+        kinds = widget(app.get("button_group"), "start option part")
     assert listed >= len({word.english for word in lexicon.words()})
     (button,) = [button for button in app.button if button.label == Words("en")("start.another")]
     sound(button.click().run())

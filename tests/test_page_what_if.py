@@ -18,7 +18,7 @@ from explorer.views.changes import in_words
 from explorer.views.components import switches
 from explorer.words import LANGUAGES, Words
 from tests.small import KINDS, model, texts
-from tests.visits import sound, turn, visit
+from tests.visits import sound, turn, visit, widget
 from tests.visits import texts as said
 
 PAGES = [name for name, _ in controls.PAGES]
@@ -149,7 +149,7 @@ def test_a_patch_without_a_second_sentence_says_what_it_lacks():
     app = opened("decoder", edit=change)
     lonely = in_words(read(change)[0], words, ["decoder"])
     assert words("edits.lonely", said=lonely) in said(app) and not app.session_state.view.edited
-    sound(app.text_input(key="what if other").set_value(OTHER["decoder"]).run())
+    sound(widget(app.text_input, "what if other").set_value(OTHER["decoder"]).run())
     assert app.session_state.view.run.changes == change and words("edits.lonely", said=lonely) not in said(app)
 
 
@@ -318,9 +318,9 @@ def test_pressing_and_multiplying():
     pills = next(group for group in app.button_group if "off" in str(group.options))
     sound(pills.set_value(["off"]).run())
     assert write(app.session_state.choices.edits) == "off:d1a.h2"
-    sound(app.number_input(key="what if factor").set_value(0.5).run())
+    sound(widget(app.number_input, "what if factor").set_value(0.5).run())
     assert write(app.session_state.choices.edits) == "scale:d1a.h2:0.5", "one takes the place of the other"
-    sound(app.number_input(key="what if factor").set_value(1.0).run())
+    sound(widget(app.number_input, "what if factor").set_value(1.0).run())
     assert app.session_state.choices.edits == ()
 
 
@@ -335,7 +335,7 @@ def test_ready_changes_and_pairs():
         sound(app.button(key=f"try {name}").click().run())
         assert words.prose("what_if")[f"try {name}"] in said(app) and app.session_state.view.edited
         sound(app.button(key="pair 0").click().run())
-        assert app.session_state.view.second is not None and app.text_input(key="what if other").value
+        assert app.session_state.view.second is not None and widget(app.text_input, "what if other").value
 
 
 @pytest.mark.parametrize("text", ["a", "word " * 250, "*x* $y$ ![z](http://q) <b>:smile:", "한글 test 🤗 뷁"])
