@@ -107,7 +107,10 @@ def test_a_click_on_a_token_right_after_one_on_a_layer_undoes_nothing(address, p
     open_app(page, address, "/?lang=en&arch=decoder&s=The+cat+sat.")
     expect(page.locator(".stage")).to_contain_text("layer 0, opened")
     # Clicks at different moments of the run that opens the layer: before it, in it, after it.
-    for layer, token, pause in ((2, "·cat", 0), (1, "·sat", 120), (3, "The", 240), (0, ".", 360), (2, "The", 480)):
+    for layer, token, pause in (
+        *((2, "·cat", 0), (1, "·sat", 120), (3, "The", 240), (0, ".", 360), (2, "The", 480)),
+        *((3, "·cat", 120), (1, "·sat", 60), (2, "The", 180), (0, ".", 120), (1, "The", 90)),
+    ):
         spot = labelled(page, token)
         page.mouse.click(*labelled(page, f"layer {layer}"))
         page.wait_for_timeout(pause)
