@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer import controls, reader, take_away
+from explorer import controls, reader, serving, take_away
 from explorer.view import Nothing
 from explorer.views import components
 
@@ -16,6 +16,7 @@ st.set_page_config(
 )
 st.html(Path(__file__).parent / "explorer" / "frame.css")
 
+serving.send_at_once()
 words = reader.begin()
 take_away.begin()
 st.session_state.framed = True

@@ -1,7 +1,12 @@
-"""How a process computes when it serves passes: on one thread, and without handing freed memory back in between."""
+"""How a process serves: it computes on one thread, keeps freed memory, and sends each message at once."""
 
 import ctypes
+import os
 import platform
+import socket
+import stat
+from functools import cache
+from pathlib import Path
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # glibc's malloc.h
 MEBIBYTE = 2**20
@@ -25,3 +30,26 @@ def prepare() -> None:
         libc.mallopt(M_MMAP_THRESHOLD, 32 * MEBIBYTE)  # the most that it takes
         libc.mallopt(M_TRIM_THRESHOLD, 1024 * MEBIBYTE)
         libc.mallopt(M_TOP_PAD, 64 * MEBIBYTE)
+
+
+@cache
+def send_at_once() -> None:
+    """Turn Nagle's algorithm off (RFC 896) for all TCP sockets of this process, once.
+
+    With it, the second of two small messages waits until the first was acknowledged, and the other side puts that off
+    by 40 ms: half of what a reader waited for a click. asyncio turns it off itself, but only where a socket names its
+    protocol, and the one that Streamlit listens on does not. New connections inherit what that one is told here; the
+    connection of the first visit is there already. Where a system does not list its sockets, all stays as it is.
+    """
+    listed = Path("/dev/fd")
+    for entry in os.listdir(listed) if listed.is_dir() else ():
+        try:
+            duplicate = os.dup(int(entry))
+        except OSError:  # closed since it was listed
+            continue
+        if not stat.S_ISSOCK(os.fstat(duplicate).st_mode):
+            os.close(duplicate)
+            continue
+        with socket.socket(fileno=duplicate) as found:
+            if found.family in (socket.AF_INET, socket.AF_INET6) and found.type == socket.SOCK_STREAM:
+                found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
