@@ -1,7 +1,5 @@
 """A text written token by token: what was taken, what was passed over, and how to go another way."""
 
-from typing import Any
-
 import streamlit as st
 
 from explorer import controls, passes, reader
@@ -61,7 +59,7 @@ def pick_settings() -> Settings:
         seed=int(figure("seed", 0, 0, 1e9)),
     )
 
-    def shown(name: str, value: float) -> dict[str, Any]:
+    def shown(name: str, value: float) -> dict[str, object]:
         return controls.show(f"generation {name}", value, lambda given: reader.set_option(name, str(given)))
 
     greedy = found.temperature == 0
