@@ -12,7 +12,7 @@ from explorer.changes import read
 from explorer.config import BOS, EOS, MASK, PAD
 from explorer.lesson import TRUTHS
 from explorer.tokens import Tokenizer
-from explorer.trace import trace, unmasked
+from explorer.trace import silent, trace, unmasked
 from explorer.training import evaluate, objectives
 from tests.small import GRID, LEARNT, model, named, texts
 
@@ -97,6 +97,18 @@ def test_a_text_read_at_once_costs_what_it_costs_step_by_step(config):
     seen = lessons.all_at_once(made, source, question, unmasked)
     assert torch.allclose(seen, lessons.losses(bare["logits"].tensor, question.targets), atol=1e-9, equal_nan=True)
     assert not torch.allclose(at_once, seen, atol=1e-3, equal_nan=True)
+
+
+@pytest.mark.parametrize("config", WRITERS[::3], ids=named)
+def test_step_by_step_each_beginning_is_read_as_if_alone_with_the_mask_or_without(config):
+    made, (source, target) = model(config), texts(config, padding=0)
+    question = lessons.next_token(target.tolist())
+    for record in (silent, unmasked):
+        stepwise = lessons.step_by_step(made, source, question, record)
+        for at in range(len(question.inputs)):
+            beginning = lessons.Question(question.inputs[: at + 1], question.targets[: at + 1])
+            alone = lessons.all_at_once(made, source, beginning, record)[-1]
+            assert torch.allclose(stepwise[at], alone, atol=1e-9, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", [name for name in LEARNT if not name.startswith("encoder-p")])

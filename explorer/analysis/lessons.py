@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from explorer.analysis.cache import Cache
 from explorer.config import EOS, MASK, MASKED_SHARE, PAD
 from explorer.masking import padded, to_hide
 from explorer.trace import Record, silent
-from explorer.transformer import Transformer
+from explorer.transformer import Transformer, everything
 
 
 @dataclass(frozen=True)
@@ -136,18 +137,24 @@ def step_by_step(
 ) -> Tensor:
     """The losses of a decoder that reads each beginning of its text by itself, as it must where it writes, [position].
 
-    `most` positions at most. With a mask the losses are those of one pass over all of it.
+    `most` positions at most. With a mask the losses are those of one pass over all of it. The beginnings are read side
+    by side, in a batch.
     """
-    ids, asked = torch.tensor(question.inputs), question.targets[:most]
+    asked = question.targets[:most]
+    beginnings = padded([question.inputs[: at + 1] for at in range(len(asked))])
+    attentions = {layer.self_attention for layer in model.decoder.layers}
+
+    def within(module: nn.Module, name: str, value: Tensor, axes: str) -> Tensor:
+        """Without a mask, too, a beginning ends where its padding begins."""
+        value = record(module, name, value, axes)
+        if name == "allowed" and module in attentions:
+            return value & everything(beginnings, beginnings)
+        return value
+
     with torch.inference_mode():
-        rows = [
-            model.predict(model.vectors(source, ids[: at + 1], record)[-1]) if id != PAD else None
-            for at, id in enumerate(asked)
-        ]
-    found = [
-        math.nan if row is None else float(losses(row.unsqueeze(0), [id])) for row, id in zip(rows, asked, strict=True)
-    ]
-    return torch.tensor(found, dtype=torch.float64)
+        vectors = model.vectors(source, beginnings, within)
+        logits = model.predict(vectors[range(len(asked)), range(len(asked))])  # the last of each beginning
+    return losses(logits, asked)
 
 
 def all_at_once(model: Transformer, source: Tensor | None, question: Question, record: Record = silent) -> Tensor:
@@ -169,11 +176,16 @@ def _likeliest(
 ) -> Iterator[Tensor]:
     """The logits of each token that a decoder writes after some ids, always the likeliest, [EOS] the last of them.
 
-    Each is a whole pass: without its mask, a decoder's earlier vectors are not what a cache would have kept.
+    With its mask a decoder reads on from a cache. Another record may take the mask away, and then each is a whole pass:
+    the earlier vectors are no longer what a cache has kept.
     """
-    ids = list(start)
+    ids, cache = list(start), Cache(model, source)
     while len(ids) < len(start) + most:
-        logits = model.predict(model.vectors(source, torch.tensor(ids), record)[-1])
+        if record is silent:
+            rows, cache = cache.read(torch.tensor(ids[len(cache.ids) :]))
+            logits = rows[-1]
+        else:
+            logits = model.predict(model.vectors(source, torch.tensor(ids), record)[-1])
         yield logits
         ids.append(int(logits.argmax()))
         if ids[-1] == EOS:
