@@ -26,6 +26,7 @@ FIRST_TEXT = {
 def begin() -> Words:
     """Read the address where a visit begins or goes back in history, and return the words of the chosen language."""
     state = st.session_state
+    state.models = {name: _config(name) for name in checkpoints.available()}
     if "choices" not in state:
         language = "ko" if (st.context.locale or "").lower().startswith("ko") else "en"
         if st.query_params.get("lang") in LANGUAGES:
@@ -51,8 +52,8 @@ def _read(otherwise: Choices) -> None:
 
 
 def models() -> dict[str, Config]:
-    """The trained models by name, with their sizes; the plain sizes where a card cannot be read."""
-    return {name: _config(name) for name in checkpoints.available()}
+    """The trained models by name, with their sizes; the plain sizes where a card cannot be read. As a run found them."""
+    return st.session_state.models
 
 
 def _config(name: str) -> Config:
