@@ -16,7 +16,8 @@ from explorer.views.tables import table
 from explorer.words import chip, verbatim
 
 ORDER = ("decoder", "encoder", "encoder-decoder")  # of the three columns: from one text to two
-WRITTEN = 32  # tokens that a model writes
+WRITTEN = 32  # tokens that a model writes on its own
+SAMPLE = 20  # tokens that show how it writes without a mask
 STEPS = 48  # positions at which a text is read step by step
 DRAWS = 4  # of dropout
 MOST_DRAWS = 1_000_000
@@ -240,7 +241,7 @@ def the_mask() -> None:
     try:
         with st.spinner(words("working")):
             losses = [passes.read_twice(*what) for _, *what in read]
-            texts = [passes.written(name, ids, WRITTEN, masked) for _, name, _, _, masked in read[:3]]
+            texts = [passes.written(name, ids, SAMPLE, masked) for _, name, _, _, masked in read[:3]]
         cards = {"trained": passes.card(checkpoints.TWIN), "never": passes.card(checkpoints.UNMASKED)}
     except checkpoints.CheckpointError as error:
         st.markdown(prose["mask"])
@@ -270,7 +271,7 @@ def the_mask() -> None:
         for (how, *_), more in zip(read[:3], texts, strict=True):
             text, given = spell((*ids, *more)), len(spell(ids))
             continued = f":gray[{verbatim(text[:given])}]{verbatim(text[given:]) if more else ''}"
-            if len(more) < WRITTEN:
+            if len(more) < SAMPLE:
                 continued += f" :gray[{verbatim(view.token(EOS).label)}]"
             st.markdown(f":gray[{words(f'sees.mask.{how}')}]  \n{continued}")
         st.markdown(prose["mask write"])
