@@ -37,6 +37,7 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-backgroun
 TOKENS = (12, 32, 64, 128, 256)
 ROUNDS = 5
 QUIET = 0.6  # seconds without a change after which a page counts as painted
+NOTHING = 2.0  # seconds after which a page that is not running and has not changed will not
 HEAD = f"{'page':16}{'model':24}{'tokens':>7}  {'action':8}{'drawn':>7}{'painted':>9}{'server':>8}{'kB':>7}  messages"
 LINE = "{page:16}{model:24}{tokens:7}  {action:8}{drawn:7.0f}{painted:9.0f}{server:8.0f}{kB:7.0f}  {messages:.0f}"
 STORY = (
@@ -141,9 +142,15 @@ class Watched:
         self.received.append((frame["timestamp"], size))
 
     def settle(self) -> None:
-        """Wait until nothing has changed for a while."""
+        """Wait until nothing has changed for a while, or nothing will: a page need not show what was chosen."""
         self.page.wait_for_function(
-            f"window.bench.changed && performance.now() - window.bench.changed > {1000 * QUIET}", timeout=120_000
+            """([quiet, nothing]) => {
+              const { started, changed } = window.bench, now = performance.now();
+              const running = document.querySelector("[data-testid=stApp]").dataset.testScriptState !== "notRunning";
+              return changed ? now - changed > quiet : !running && now - started > nothing;
+            }""",
+            arg=[1000 * QUIET, 1000 * NOTHING],
+            timeout=120_000,
         )
 
     def measure(self, act) -> dict:
@@ -151,7 +158,7 @@ class Watched:
         self.sent.clear(), self.received.clear()
         act()
         self.settle()
-        painted = self.page.evaluate("window.bench.changed - window.bench.started")
+        painted = self.page.evaluate("Math.max(0, window.bench.changed - window.bench.started)")
         drawn = self.page.evaluate("Math.max(0, window.bench.drawn - window.bench.started)")
         server = self.received[-1][0] - self.sent[0] if self.sent and self.received else 0.0
         return {
