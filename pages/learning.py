@@ -46,11 +46,9 @@ maps, expects = st.columns([8, 4], gap="large")
 with maps:
     st.markdown(f"**{words('learning.maps', layer=layer)}** :gray[{glossary.entry(path, trace).name[words.language]}]")
 
-    def clicked() -> None:
-        cell = st.session_state["learning maps"]["cell"]
-        if cell:
-            reader.choose(focus=cell[1])
-            panel.open_at(path, cell)
+    def clicked(cell: tuple[int, ...]) -> None:
+        reader.choose(focus=cell[1])
+        panel.open_at(path, cell)
 
     matrix(
         trace[path],
@@ -62,6 +60,7 @@ with maps:
         scale="weight",
         allowed=trace[path.replace("weights", "allowed")].tensor,
         focus=place,
+        chosen=panel.cell_of(view, path),
         language=words.language,
         on_choose=clicked,
     )
@@ -122,12 +121,19 @@ with placed:
 
 st.subheader(words("learning.all"), anchor=False)
 figures, said = st.columns([8, 4], gap="large")
-figures.markdown(
-    learning.table(
-        {name: passes.card(name) if name in known else None for name in checkpoints.MODELS}, view.choices.model, words
-    )
-)
-said.markdown(prose["figures"])
+every = {name: passes.card(name) if name in known else None for name in checkpoints.MODELS}
+figures.markdown(learning.table(every, view.choices.model, words))
+with said:
+    st.markdown(prose["figures"])
+    better, of = learning.pairs(every)
+    st.markdown(words("learning.pairs", n=better, all=of))
+    best = learning.best_heads(every)
+    if len(set(best.values())) == 1:
+        st.markdown(words("learning.best_same", n=next(iter(best.values()))))
+    else:
+        told = [f"{words(f'architecture.{kind}')} · {words(f'learning.norm.{norm}')} {n}"
+                for (kind, norm), n in best.items()]  # fmt: skip
+        st.markdown(words("learning.best", found=", ".join(told)))
 
 # What the number of heads changes in what heads do
 

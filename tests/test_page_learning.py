@@ -7,7 +7,7 @@ from explorer import checkpoints, passes
 from explorer.analysis.attention import measures
 from explorer.analysis.habits import habits
 from explorer.analysis.predictions import followed, loss
-from explorer.config import ARCHITECTURES
+from explorer.config import ARCHITECTURES, kind_of
 from explorer.trace import trace
 from explorer.transformer import Transformer
 from explorer.views import learning
@@ -82,3 +82,28 @@ def test_habits_are_those_of_the_heads(config):
 
 def test_curves_without_a_figure_by_position_are_left_out():
     assert learning.positions({"x": {"config": {"architecture": "decoder"}, "held_out": {}}}, Words("en")) is None
+
+
+def test_what_the_table_bears_is_counted():
+    """Made-up figures: of losses less is better, of shares more; the first of two alike is kept."""
+
+    def card(name: str, figure: float) -> tuple[str, dict]:
+        architecture, norm, heads = kind_of(name)
+        text, measure = next(iter(learning.TEXTS[architecture][1].values()))
+        config = {"architecture": architecture, "norm": norm, "heads": heads}
+        return name, {"config": config, "held_out": {text: {measure: figure}}}
+
+    losses = {"decoder-pre-1": 2.0, "decoder-pre-4": 1.5, "decoder-post-1": 1.9, "decoder-post-4": 1.9}
+    shares = {"encoder-pre-1": 0.2, "encoder-pre-4": 0.5, "encoder-post-1": 0.1, "encoder-pre-8": 0.4}
+    cards = dict(card(*one) for one in {**losses, **shares}.items()) | {"encoder-post-4": None}
+    assert learning.pairs(cards) == (2, 3)
+    assert learning.best_heads(cards) == {
+        ("decoder", "pre"): 4, ("decoder", "post"): 1, ("encoder", "pre"): 4, ("encoder", "post"): 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_says_what_the_table_bears(language):
+    cards = {name: checkpoints.card(name) for name in checkpoints.available()}
+    better, of = learning.pairs(cards)
+    assert Words(language)("learning.pairs", n=better, all=of) in written(visit("learning", lang=language, s=SENTENCE))

@@ -61,6 +61,34 @@ def table(cards: Mapping[str, Mapping | None], here: str, words: Words) -> str:
     return tables.table(head, rows)
 
 
+def pairs(cards: Mapping[str, Mapping | None]) -> tuple[int, int]:
+    """Of how many pairs that differ in the order of the norm alone the one with the norm first has the better first
+    figure of the table, and how many pairs there are."""
+    better = [
+        _first(cards[name], cards[other]) is cards[name]
+        for name, card in cards.items()
+        if card and (other := name.replace("-pre-", "-post-")) != name and cards.get(other)
+    ]
+    return sum(better), len(better)
+
+
+def best_heads(cards: Mapping[str, Mapping | None]) -> dict[tuple[str, str], int]:
+    """The number of heads of the model with the best first figure, by architecture and order of the norm."""
+    found: dict[tuple[str, str], Mapping] = {}
+    for name, card in cards.items():
+        architecture, norm, _ = kind_of(name)
+        if card:
+            found[architecture, norm] = _first(found.get((architecture, norm), card), card)
+    return {kind: card["config"]["heads"] for kind, card in found.items()}
+
+
+def _first(one: Mapping, other: Mapping) -> Mapping:
+    """The card with the better first figure of its row; the first of two that are as good as each other."""
+    text, measure = next(iter(TEXTS[one["config"]["architecture"]][1].values()))
+    figure, its = (card["held_out"][text][measure] for card in (one, other))
+    return other if (its < figure if measure == "loss" else its > figure) else one
+
+
 def _unbroken(text: str) -> str:
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
