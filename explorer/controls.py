@@ -328,10 +328,11 @@ def what_if(view: View, *offered: Change) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"links-what-if-{write(offered)}"):
         st.markdown(f":gray[{say('page.what_if')}]", width="content")
         for change in offered:
-            undo = " :gray[✕]" if change in choices().edits else ""
+            made = change in choices().edits
+            undo = " :gray[✕]" if made else ""
             label = f":violet[{in_words(change, say, view.config.stacks)}]{undo}"
             key = f"what if {write([change])}"
-            st.button(label, key=key, type="tertiary", on_click=reader.edit, args=(change,))
+            st.button(label, key=key, type="tertiary", on_click=reader.edit, args=(change, not made))
 
 
 def unedited(view: View) -> None:

@@ -27,6 +27,12 @@ def opened(view: View) -> tuple[str, tuple[int, ...]] | None:
     return (path, index) if index is not None else None
 
 
+def cell_of(view: View, path: str) -> tuple[int, ...] | None:
+    """The cell that the reader opened, where it is one of this value."""
+    found = opened(view)
+    return found[1] if found and found[0] == path else None
+
+
 def show(
     view: View,
     key: str,

@@ -52,7 +52,7 @@ def _read(otherwise: Choices) -> None:
 
 
 def models() -> dict[str, Config]:
-    """The trained models by name, with their sizes; the plain sizes where a card cannot be read. As a run found them."""
+    """The trained models by name, with their sizes, as this run found them; plain ones where a card is unreadable."""
     return st.session_state.models
 
 
@@ -99,13 +99,15 @@ def _acted() -> None:
     st.session_state.notices, st.session_state.linked = [], set()
 
 
-def edit(change: Change) -> None:
-    """Change something in the model, or leave it as it was where this change is made already. For callbacks.
+def edit(change: Change, make: bool = True) -> None:
+    """Make a change in the model, or take it back. For callbacks.
 
     A place is switched off, multiplied or levelled: one takes the place of another. Beyond MOST_EDITS nothing is added.
     """
     made = choices().edits
-    if change in made:
+    if (change in made) == make:
+        return
+    if not make:
         choose(edits=tuple(one for one in made if one != change))
         return
     if change.action in LEVELS:

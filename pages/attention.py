@@ -189,26 +189,20 @@ else:
     for name, column in zip(("right", "zero", "afterwards"), st.columns(3, gap="medium"), strict=True):
         with column:
             st.markdown(f"**{words(f'mask.{name}')}**")
-            key = f"mask {name}"
-
-            def mask_cell(key=key) -> None:
-                cell = st.session_state[key]["cell"]
-                if cell:
-                    open_cell(f"{path}.weights", (head, *cell))
-
             matrix(
                 Value(getattr(tried, name), ("query", "key")),
                 name=words(f"mask.{name}"),
                 path=f"{path}.weights",
-                key=key,
+                key=f"mask {name}",
                 rows=asking,
                 columns=asked,
                 scale="weight",
                 allowed=None if name == "zero" else allowed,
                 focus=place,
+                chosen=chosen[1][1:] if chosen[0] == f"{path}.weights" else None,
                 legend=name == "right",
                 language=words.language,
-                on_choose=mask_cell,
+                on_choose=lambda cell: open_cell(f"{path}.weights", (head, *cell)),
             )
             means = {"forbidden": tried.forbidden[name], "total": tried.total[name]}
             st.markdown(words("mask.figures", **{name: f"{float(mean.mean()):.3f}" for name, mean in means.items()}))

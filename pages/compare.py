@@ -229,12 +229,13 @@ def pictures(shown: Comparison, columns: list) -> None:
     for side, column in enumerate(columns[:2]):
         with column:
             st.markdown(f":gray[{where(shown, side)}]")
-            draw(
-                shown.values[side], f"compare {side}", shown.cells[side],
-                lambda cell, side=side: open_cell(shown, side, cell),
+            matrix(
+                shown.values[side], key=f"compare {side}", chosen=shown.cells[side],
+                on_choose=lambda cell, side=side: open_cell(shown, side, cell),
                 focus=shown.places[side], name=name, path="" if shown.mean else shown.path(side),
                 part=shown.part(side), allowed=shown.allowed(side), rows=shown.tokens(side), columns=shown.keys(side),
                 legend=side == 0, scale="weight" if shown.shown == "weights" else "signed", limit=shown.limit,
+                beside=3, language=words.language,
             )  # fmt: skip
     with columns[2]:
         if shown.incomparable:
@@ -244,17 +245,6 @@ def pictures(shown: Comparison, columns: list) -> None:
     readout(shown)
     if not shown.incomparable and shown.row is not None:
         as_table(shown)
-
-
-def draw(value: Value, key: str, cell, on_cell, **kept) -> None:
-    """One picture; a click on a cell follows it."""
-    st.session_state[key] = {"cell": list(cell) if cell else None}
-
-    def clicked() -> None:
-        if found := st.session_state[key]["cell"]:
-            on_cell(tuple(found))
-
-    matrix(value, key=key, beside=3, language=words.language, on_choose=clicked, **kept)
 
 
 def open_cell(shown: Comparison, side: int, cell: tuple[int, ...]) -> None:
@@ -294,12 +284,12 @@ def difference(shown: Comparison) -> None:
     said = words("compare.largest", figure=fixed(largest, 3)) if largest else words("compare.equal")
     st.markdown(f":gray[{said}]")
     rows, keys = shown.tokens(0), shown.keys(0)
-    draw(
-        Value(apart, shown.values[0].axes), "compare difference", shown.in_difference(shown.cells),
-        lambda cell: open_cell(shown, 0, shown.left_of(cell)),
+    matrix(
+        Value(apart, shown.values[0].axes), key="compare difference", chosen=shown.in_difference(shown.cells),
+        on_choose=lambda cell: open_cell(shown, 0, shown.left_of(cell)),
         focus=shown.row, name=words("compare.difference"), path="", rows=[rows[one] for one, _ in shown.rows.pairs],
         columns=None if keys is None else [keys[one] for one, _ in shown.columns.pairs], allowed=allowed,
-        scale="signed", limit=largest or 1.0,
+        scale="signed", limit=largest or 1.0, beside=3, language=words.language,
     )  # fmt: skip
     if shown.columns is not None and shown.columns != shown.rows and not shown.columns.same:
         st.caption(words("compare.columns", said=how_aligned(shown.columns)))

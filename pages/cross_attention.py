@@ -52,30 +52,24 @@ def plate(to: str, *, head: int | None = None, scale: str = "signed", columns: b
     first, part = value.axes[-2], () if head is None else (head,)
     if head is not None:
         value = Value(value.tensor[head], value.axes[1:])
-    key = f"crossing {to} {head}"
     here = index[len(part) :] if opened == to and index is not None and index[: len(part)] == part else None
-    st.session_state[key] = {"cell": list(here) if here else None}
-
-    def chosen() -> None:
-        cell = st.session_state[key]["cell"]
-        open_cell(to, (*part, *cell) if cell else None)
-
     asking = view.tokens_of(to, first)
     matrix(
         value,
         name=name(to),
         path=to,
-        key=key,
+        key=f"crossing {to} {head}",
         rows=labels or asking,
         columns=view.tokens_of(to, "key") if columns else None,
         scale=scale,
         limit=None if scale == "weight" else limit(trace, to),
         allowed=trace[f"{to.removesuffix('weights')}allowed"].tensor if scale == "weight" else None,
         focus=view.focus if asking is target else None,
+        chosen=here,
         part=part,
         legend=scale == "weight",
         language=words.language,
-        on_choose=chosen,
+        on_choose=lambda cell: open_cell(to, (*part, *cell)),
     )
 
 

@@ -53,11 +53,13 @@ if step not in STEPS or dimension is None or dimension >= config.d_model:
     step, dimension = "", 0
 
 
-def clicked(name: str, key: str) -> None:
-    chosen = st.session_state[key]["cell"]
-    reader.set_option("cell", f"{name},{chosen[-1]}" if chosen else "")
-    if chosen and len(chosen) > 1:
-        view.look_at(stack, chosen[0])
+def open_cell(name: str, dimension: int) -> None:
+    reader.set_option("cell", f"{name},{dimension}")
+
+
+def open_position(position: int, dimension: int) -> None:
+    open_cell("positions", dimension)
+    view.look_at(stack, position)
 
 
 token = chip(tokens[place].label)
@@ -72,18 +74,17 @@ with drawn:
             st.markdown(f"**{number + 1}**&ensp;{entry.name[words.language]}&emsp;${entry.formula}$", width="content")
             length = f"{float(value.tensor[place].norm()):.2f}"
             st.markdown(f":gray[{words('embedding.length_of', length=length)}]", width="content")
-        key = f"row {stack} {name}"
-        st.session_state[key] = {"cell": [dimension] if step == name else None}
         matrix(
             Value(value.tensor[place], ("d_model",)),
             name=entry.name[words.language],
             path=paths[name],
             part=(place,),
-            key=key,
+            key=f"row {stack} {name}",
             limit=scale,
+            chosen=(dimension,) if step == name else None,
             legend=name == STEPS[-1],
             language=words.language,
-            on_choose=lambda name=name, key=key: clicked(name, key),
+            on_choose=lambda cell, name=name: open_cell(name, *cell),
         )
 told.markdown(prose["steps"])
 if step:
@@ -94,18 +95,17 @@ if step:
 st.subheader(words("embedding.positions"), anchor=False)
 drawn, told = st.columns([9, 4], gap="large")
 with drawn:
-    key = f"plate {stack}"
-    st.session_state[key] = {"cell": [place, dimension] if step == "positions" else None}
     matrix(
         trace[paths["positions"]],
         name=glossary.entry(paths["positions"], trace).name[words.language],
         path=paths["positions"],
-        key=key,
+        key=f"plate {stack}",
         rows=tokens,
         focus=place,
+        chosen=(place, dimension) if step == "positions" else None,
         limit=1.0,
         language=words.language,
-        on_choose=lambda: clicked("positions", key),
+        on_choose=lambda cell: open_position(*cell),
     )
     waves = embedding.waves(config.d_model)
     seen = dimension if step else 8

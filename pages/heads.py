@@ -56,16 +56,6 @@ place = view.place_in(stack)
 token = chip(asking[place].label)
 
 
-def look_at(position: int) -> None:
-    view.look_at(stack, position)
-
-
-def chosen_in(value: str) -> tuple[int, ...] | None:
-    """The cell that the reader opened, where it is one of this value."""
-    found = panel.opened(view)
-    return found[1] if found and found[0] == value else None
-
-
 # All heads of the layer
 
 title = "heads.all" if config.heads > 1 else "heads.one"
@@ -77,27 +67,24 @@ else:
     drawn, (told, why, more) = st.container(), st.columns([5, 5, 4], gap="large")
 
 
-def picked() -> None:
-    cell = st.session_state[maps]["cell"]
-    if cell:
-        reader.choose(head=cell[0])
-        look_at(cell[1])
-        panel.open_at(f"{path}.weights", cell)
+def picked(cell: tuple[int, ...]) -> None:
+    reader.choose(head=cell[0])
+    view.look_at(stack, cell[1])
+    panel.open_at(f"{path}.weights", cell)
 
 
 with drawn:
-    maps = f"maps {path} {mode}"
-    st.session_state[maps] = {"cell": list(chosen_in(f"{path}.weights") or ()) or None}
     matrix(
         weights,
         name=glossary.entry(f"{path}.weights", trace).name[words.language],
         path=f"{path}.weights",
-        key=maps,
+        key=f"maps {path} {mode}",
         rows=asking,
         columns=asked,
         scale="weight",
         allowed=trace[f"{path}.allowed"].tensor,
         focus=place,
+        chosen=panel.cell_of(view, f"{path}.weights"),
         mode=mode,
         language=words.language,
         on_choose=picked,
@@ -216,26 +203,19 @@ def strip(title: str, note: str, vector, of: str, part: tuple | None, end: float
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         st.markdown(title, width="content")
         st.markdown(f":gray[{note}]", width="content")
-    key = f"strip {path} {title}"
-    cell = chosen_in(of) if part is not None else None
-    st.session_state[key] = {"cell": [cell[-1]] if cell and cell[:-1] == part else None}
-
-    def clicked() -> None:
-        cell = st.session_state[key]["cell"]
-        if cell and part is not None:
-            panel.open_at(of, (*part, cell[0]))
-
+    opened = panel.cell_of(view, of)
     matrix(
         Value(vector, ("d_model" if len(vector) == config.d_model else "d_k",)),
         name=title,
         path=of,
         part=part or (),
-        key=key,
+        key=f"strip {path} {title}",
         scale=scale,
         limit=end,
+        chosen=opened[-1:] if opened and opened[:-1] == part else None,
         legend=False,
         language=words.language,
-        on_choose=clicked,
+        on_choose=None if part is None else lambda cell: panel.open_at(of, (*part, *cell)),
     )
 
 
@@ -266,49 +246,34 @@ given = attention.contributions(trace, path)
 names = [words("heads.row", n=at) for at in range(config.heads)]
 with drawn:
     st.markdown(words("heads.outputs", token=token))
-    outputs = f"outputs {path}"
-    cell = chosen_in(f"{path}.heads")
-    st.session_state[outputs] = {"cell": [cell[0], cell[2]] if cell and cell[1] == place else None}
-
-    def open_output() -> None:
-        cell = st.session_state[outputs]["cell"]
-        if cell:
-            panel.open_at(f"{path}.heads", (cell[0], place, cell[1]))
-
+    opened = panel.cell_of(view, f"{path}.heads")
     matrix(
         Value(trace[f"{path}.heads"].tensor[:, place], ("head", "d_v")),
         name=glossary.entry(f"{path}.heads", trace).name[words.language],
         path=f"{path}.heads",
-        key=outputs,
+        key=f"outputs {path}",
         rows=names,
         scale="value",
         limit=ends["heads"],
+        chosen=(opened[0], opened[2]) if opened and opened[1] == place else None,
         legend=False,
         language=words.language,
-        on_choose=open_output,
+        on_choose=lambda cell: panel.open_at(f"{path}.heads", (cell[0], place, cell[1])),
     )
     concat = trace[f"{path}.concat"].tensor[place]
     strip(words("heads.concat"), numbers(concat), concat, f"{path}.concat", (place,), ends["heads"], "value")
     st.markdown(words("heads.parts"))
-    parts = f"parts {path}"
-    cell = chosen_in(f"{path}.output")
-    last = config.heads + 1
-    st.session_state[parts] = {"cell": [last, cell[1]] if cell and cell[0] == place else None}
-
-    def open_part() -> None:
-        cell = st.session_state[parts]["cell"]
-        if cell:
-            panel.open_at(f"{path}.output", (place, cell[1]))
-
+    opened = panel.cell_of(view, f"{path}.output")
     matrix(
         Value(attention.stacked(given, place), ("", "d_model")),
         name=glossary.entry(f"{path}.output", trace).name[words.language],
         path=f"{path}.output",
-        key=parts,
+        key=f"parts {path}",
         rows=[*names, words("heads.bias"), words("heads.sum")],
         limit=ends["output"],
+        chosen=(config.heads + 1, opened[1]) if opened and opened[0] == place else None,
         language=words.language,
-        on_choose=open_part,
+        on_choose=lambda cell: panel.open_at(f"{path}.output", (place, cell[1])),
     )
 with told:
     st.markdown(prose["joined"])

@@ -107,13 +107,11 @@ def open_cell(path: str, index: tuple[int, ...]) -> None:
     reader.set_option("line", known[path] if known[path] in figures else f"{known[path]},{index[1]}")
 
 
-def clicked(norm: str, name: str, key: str) -> None:
+def clicked(norm: str, name: str, at: int) -> None:
     """A click in one of the two pictures; in that of the other model it brings that model."""
-    cell = st.session_state[key]["cell"]
-    if cell:
-        reader.set_option("line", f"{name},{cell[0]}")
-        if norm != config.norm:
-            reader.switch(norm=norm)
+    reader.set_option("line", f"{name},{at}")
+    if norm != config.norm:
+        reader.switch(norm=norm)
 
 
 for norm, column in zip(passed, st.columns(len(passed), gap="large"), strict=True):
@@ -135,18 +133,17 @@ for norm, column in zip(passed, st.columns(len(passed), gap="large"), strict=Tru
                     "residuals.moments", **{key: residuals.decimal(float(figure)) for key, figure in moments.items()}
                 )
                 st.markdown(f":gray[{said}]", width="content")
-            key = f"line {norm} {path}"
-            st.session_state[key] = {"cell": [chosen[1][1]] if mine and chosen[0] == path else None}
             matrix(
                 Value(numbers, ("d_model",)),
                 name=entry.name[words.language],
                 path=path,
                 part=(place,),
-                key=key,
+                key=f"line {norm} {path}",
+                chosen=chosen[1][1:] if mine and chosen[0] == path else None,
                 limit=limits[".norm." in path],
                 legend=path in last_of_kind and norm == NORMS[0],
                 language=words.language,
-                on_choose=lambda norm=norm, name=name, key=key: clicked(norm, name, key),
+                on_choose=lambda cell, norm=norm, name=name: clicked(norm, name, *cell),
             )
 with st.container(horizontal=True, vertical_alignment="center", key="links-figures"):
     st.markdown(f":gray[{words('residuals.by_hand', token=chip(tokens[place].label))}]", width="content")
@@ -196,27 +193,22 @@ with drawn:
 padding = controls.pick_option("pad", [str(row.padding) for row in rows], str, "0", words("residuals.padded"))
 padded = next(row for row in rows if str(row.padding) == padding)
 edge = max(float(part.abs().quantile(0.99)) for part in (rows[0].layer, rows[0].batch))
+normalised = f"{norm_path}.normalised"
 for norm, column in zip(("layer", "batch"), st.columns(2, gap="large"), strict=True):
     with column:
         st.markdown(f"**{words(f'residuals.{norm}')}** :gray[{words(f'residuals.{norm}.how')}]")
-        key = f"plate {norm}"
-
-        def plate_cell(key=key) -> None:
-            cell = st.session_state[key]["cell"]
-            if cell:
-                open_cell(f"{norm_path}.normalised", tuple(cell))
-
         matrix(
             Value(getattr(padded, norm), ("position", "d_model")),
             name=words(f"residuals.{norm}"),
-            path=f"{norm_path}.normalised" if norm == "layer" else words("residuals.of", path=reads),
-            key=key,
+            path=normalised if norm == "layer" else words("residuals.of", path=reads),
+            key=f"plate {norm}",
             rows=tokens,
             focus=place,
+            chosen=chosen[1] if chosen[0] == normalised else None,
             limit=edge,
             legend=norm == "layer",
             language=words.language,
-            **({"on_choose": plate_cell} if norm == "layer" else {}),
+            on_choose=lambda cell: open_cell(normalised, cell),
         )
 
 # At the start of training: last, since it takes the longest to measure

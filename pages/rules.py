@@ -139,18 +139,15 @@ def strongest() -> tuple[float, int, int]:
 
 st.caption(words("rules.click"))
 for rung, place in zip(rules.ladder(trace, path), columns(max(len(asking), len(asked))), strict=True):
-    rule, drawn = rung.rule, f"rule {rung.rule}"
+    rule = rung.rule
 
-    def picked(drawn=drawn, learned=rule == "learned") -> None:
-        cell = st.session_state[drawn]["cell"]
-        if cell:
-            row, column = cell
-            reader.set_option("pair", f"{row},{column},{asking[row].id},{asked[column].id}")
-            if learned:
-                panel.open_at(weights, (view.head, row, column))
+    def picked(cell: tuple[int, ...], learned=rule == "learned") -> None:
+        row, column = cell
+        reader.set_option("pair", f"{row},{column},{asking[row].id},{asked[column].id}")
+        if learned:
+            panel.open_at(weights, (view.head, row, column))
 
     found = rung.weights[view.head if rule == "learned" else 0]
-    st.session_state[drawn] = {"cell": [query, key]}
     with place:
         title(rule)
         lines = [f"{named} {figure(float(found[query, key]))}"]
@@ -163,12 +160,13 @@ for rung, place in zip(rules.ladder(trace, path), columns(max(len(asking), len(a
             Value(found, ("query", "key")),
             name=words(f"rules.{rule}"),
             path=weights if rule == "learned" else "",
-            key=drawn,
+            key=f"rule {rule}",
             rows=asking,
             columns=asked,
             scale="weight",
             allowed=allowed,
             focus=query,
+            chosen=(query, key),
             part=(view.head,) if rule == "learned" else (),
             legend=rule == rules.RULES[0],
             language=words.language,
@@ -258,6 +256,9 @@ def swap(word: swaps.Word, new: str) -> None:
         head = view.head if one.rule == "learned" else 0
         drawn[one.rule] = one.after[head] if shown == "after" else one.after[head] - one.before[head]
     largest = max(float(of_rule.abs().max()) for of_rule in drawn.values())
+    # The word's place stands in the address with the cell, so that another word is not asked for the same one.
+    kept = reader.cell((len(rows), len(heads), len(text)), "swapped")
+    chosen = kept[:2] if kept and kept[2] == word.start else (0 if crossing else spot, spot)
     for one, place in zip(found, columns(max(len(rows), len(heads))), strict=True):
         with place:
             title(one.rule)
@@ -275,9 +276,10 @@ def swap(word: swaps.Word, new: str) -> None:
                 scale="weight" if shown == "after" else "signed",
                 limit=1.0 if shown == "after" else max(largest, LEAST),
                 allowed=mask,
-                chosen=(0 if crossing else spot, spot),
+                chosen=chosen,
                 legend=one.rule == rules.RULES[0],
                 language=words.language,
+                on_choose=lambda cell: reader.set_option("swapped", ",".join(map(str, (*cell, word.start)))),
             )
 
 

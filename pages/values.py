@@ -73,30 +73,24 @@ with shown:
         links(words("values.from"), list(dict.fromkeys(glossary.inputs(path, trace).values())), "from")
         links(words("values.to"), glossary.consumers(path, trace), "to")
 
-    key = f"matrix {path}"
     row, column = value.axes[-2:] if len(value.axes) > 1 else (value.axes[0], "")
     index = reader.cell(value.tensor.shape)
-
-    def chosen() -> None:
-        cell = st.session_state[key]["cell"]
-        reader.set_option("c", ",".join(map(str, cell)) if cell else "")
-
-    st.session_state[key] = {"cell": list(index) if index else None}
     hidden = f"{path.rpartition('.')[0]}.allowed" if path.endswith("attention.weights") else None
     role = scale(entry.role)
     matrix(
         value,
         name=name,
         path=path,
-        key=key,
+        key=f"matrix {path}",
         rows=view.tokens_of(path, row),
         columns=view.tokens_of(path, column),
         scale=role,
         limit=limit(trace, path) if role not in ("weight", "mask", "id") else None,
         allowed=trace[hidden].tensor if hidden else None,
         focus=view.focus if row in ("position", "query") and view.stack == view.stack_of(path) else None,
+        chosen=index,
         language=words.language,
-        on_choose=chosen,
+        on_choose=lambda cell: reader.set_option("c", ",".join(map(str, cell))),
     )
 
     found = frames.statistics(value)

@@ -124,14 +124,14 @@ def go_on(sweep: Sweep, slot) -> None:
 # The model, and what stands where in it
 
 
-def switch(code: str) -> None:
+def switch(code: str, off: bool) -> None:
     """Switch a place off, or on again, and look at it. For callbacks."""
     one = trial.place_of(code)
     reader.set_option("place", code)
     if one.layer is not None:
         reader.choose(layer=one.layer, **({"head": one.head} if one.head is not None else {}))
     if one.sublayer is not None:
-        reader.edit(one)
+        reader.edit(one, off)
 
 
 def switch_at(sweep: Sweep, place: Change, label: str) -> switches.Switch:
@@ -201,8 +201,7 @@ def actions(tried: Trial) -> None:
     def act(pressed: list[str]) -> None:
         """Bring the changes of the place to what is pressed."""
         for name, change in offered.items():
-            if (change in reader.choices().edits) != (name in pressed):
-                reader.edit(change)
+            reader.edit(change, name in pressed)
 
     st.markdown(f"**{place_in_words(place, words, config.stacks)}**")
     down = [name for name, change in offered.items() if change in made]
@@ -227,7 +226,7 @@ def factor(tried: Trial) -> None:
         if factor != 1:
             reader.edit(Change("scale", *tried.place.place, factor=factor))
         elif same:
-            reader.edit(same[0])
+            reader.edit(same[0], False)
 
     shown = controls.show("what if factor", min(max(same[0].factor, -1000.0), 1000.0) if same else 1.0, scale)
     st.number_input(words("what_if.factor"), -1000.0, 1000.0, step=0.5, width=160, **shown)
@@ -273,30 +272,31 @@ def pairs(tried: Trial) -> None:
     """The weights of the attention at hand; a click keeps a query from a key, or from every other."""
     view, place = tried.view, tried.place
     path = f"{place.stack}.layers.{place.layer}.{place.sublayer}"
-    weights, key = view.trace[f"{path}.weights"].tensor, f"what if pairs {trial.code(place)}"
+    weights, opened = view.trace[f"{path}.weights"].tensor, panel.cell_of(view, f"{path}.weights")
+    made = view.choices.edits
     how = controls.pick_option(
         "pair", ("block", "only", "open"), lambda name: words(f"what_if.pair.{name}"), "block", words("what_if.pairs")
     )
-    st.session_state[key] = {"cell": None}
 
-    def pair() -> None:
-        cell = st.session_state[key]["cell"]
-        if cell and how == "open":
+    def pair(cell: tuple[int, ...]) -> None:
+        if how == "open":
             panel.open_at(f"{path}.weights", (place.head or 0, *cell))
-        elif cell:
-            reader.edit(Change(how, place.stack, place.layer, place.sublayer, place.head, pair=tuple(cell)))
+        else:
+            change = Change(how, place.stack, place.layer, place.sublayer, place.head, pair=cell)
+            reader.edit(change, change not in made)
 
     matrix(
         Value(weights.mean(0) if place.head is None else weights[place.head], ("query", "key")),
         name=place_in_words(place, words, view.config.stacks),
         path=f"{path}.weights",
         part=() if place.head is None else (place.head,),
-        key=key,
+        key=f"what if pairs {trial.code(place)}",
         rows=view.tokens_of(f"{path}.weights", "query"),
         columns=view.tokens_of(f"{path}.weights", "key"),
         scale="weight",
         allowed=view.trace[f"{path}.allowed"].tensor,
         focus=view.place_in(place.stack),
+        chosen=opened[1:] if opened and opened[0] == (place.head or 0) else None,
         language=words.language,
         on_choose=pair,
     )
@@ -451,9 +451,11 @@ def patches(sweep: Sweep, stack: str, window: range) -> None:
     far = controls.pick_option(
         "patched", ("one", "all"), lambda name: words(f"what_if.patched.{name}"), "one", words("what_if.click")
     )
+    made = sweep.trial.view.choices.edits
 
     def patch(row: int, at: int) -> None:
-        reader.edit(Change("patch", path=rows[row].path, position=None if far == "all" else at))
+        change = Change("patch", path=rows[row].path, position=None if far == "all" else at)
+        reader.edit(change, change not in made)
 
     found = {
         (row, at): sweep.effect(Change("patch", path=stage.path, position=at))

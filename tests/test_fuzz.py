@@ -11,10 +11,10 @@ from urllib.parse import parse_qsl
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from explorer import address, controls, reader
+from explorer import address, checkpoints, controls
 from explorer.address import Choices
 from explorer.changes import ACTIONS
-from explorer.config import MASK
+from explorer.config import MASK, Config
 from explorer.view import reading
 from explorer.words import LANGUAGES
 from tests.visits import sound, turn, visit
@@ -24,7 +24,14 @@ PAGES = [name for name, _ in controls.PAGES]
 ROOT = Path(__file__).parents[1]
 CODE = "".join(path.read_text() for path in [*ROOT.glob("pages/*.py"), *ROOT.glob("explorer/*.py")])
 OPTIONS = sorted(
-    {*re.findall(r"""\b(?:(?:pick_)?option|whole|figure|dial)\(\s*"(\w+)\"""", CODE), "c", "pair", "pc", "to_text"}
+    {
+        *re.findall(r"""\b(?:(?:pick_)?option|whole|figure|dial)\(\s*"(\w+)\"""", CODE),
+        "c",
+        "pair",
+        "pc",
+        "swapped",
+        "to_text",
+    }
 )
 KNOWN = [  # values that some option has, so that strange ones stand beside right ones
     "encoder", "decoder", "1", "0", "2", "1,2", "1,2,3", "0,0,0,0", "logits", "decoder.layers.0.self_attention.scores",
@@ -97,7 +104,7 @@ def true_labels(text: str, tokens) -> None:
 @given(links)
 @examples(300)
 def test_any_link_is_read_and_what_it_could_not_have_is_said(link):
-    models = reader.models()
+    models = {name: Config(**checkpoints.card(name)["config"]) for name in checkpoints.available()}
     chosen, notices = address.read(link, models, list(LANGUAGES), Choices())
     config = models[chosen.model]
     assert chosen.language in LANGUAGES

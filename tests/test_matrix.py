@@ -1,11 +1,11 @@
 """What the matrix component sends: read back as the browser does, and held against the trace."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
 from explorer.config import Config
 from explorer.trace import Value, trace
@@ -189,25 +189,58 @@ def test_a_choice_that_exists_is_kept():
     assert valid([1, 2], (2, 3)) == (1, 2)
 
 
-def test_the_choice_is_read_from_the_state_and_checked_against_the_shape():
-    def script():
-        import streamlit as st
-        import torch
+@pytest.fixture
+def clicked(monkeypatch):
+    """`clicked(value, click, on_choose)` mounts a matrix and reports a click, as a browser does, to its callback."""
+    kept, state = {}, {}
+    monkeypatch.setattr(component, "mount", lambda *_: None)
+    monkeypatch.setattr(component, "_picture", lambda **given: kept.update(given))
+    monkeypatch.setattr(component.st, "session_state", state)
 
-        from explorer.trace import Value
-        from explorer.views.components.matrix import matrix
+    def click(value, said, on_choose=None, again=False):
+        if not again:
+            component.matrix(
+                value, name="Weights", path="weights", scale="weight", key="map", chosen=(0, 1, 1), on_choose=on_choose
+            )
+        if said is not None:
+            state["map"] = SimpleNamespace(click=said)
+        kept["on_click_change"]()
+        length = int.from_bytes(kept["data"][:4], "little")
+        return json.loads(kept["data"][4 : 4 + length])
 
-        tokens = st.session_state.get("tokens", 4)
-        value = Value(torch.eye(tokens)[None], ("head", "query", "key"))
-        st.text(matrix(value, name="Weights", path="weights", scale="weight", key="map"))
+    return click
 
-    app = AppTest.from_function(script, default_timeout=30)
-    assert app.run().text[0].value == "None"
-    app.session_state["map"] = {"cell": [0, 3, 3]}
-    assert app.run().text[0].value == "(0, 3, 3)"
-    app.session_state["tokens"] = 2
-    assert app.run().text[0].value == "None"
-    assert not app.exception
+
+WEIGHTS = Value(torch.eye(4)[None], ("head", "query", "key"))
+
+
+def test_a_click_is_told_once_and_the_page_says_what_is_chosen(clicked):
+    found = []
+    header = clicked(WEIGHTS, {"number": 7, "cell": [0, 3, 2]}, found.append)
+    assert found == [(0, 3, 2)]
+    assert (header["chosen"], header["heard"], header["clickable"]) == ([0, 1, 1], None, True)
+    clicked(WEIGHTS, {"number": 7, "cell": [0, 3, 2]}, found.append, again=True)
+    assert found == [(0, 3, 2)]
+    header = clicked(WEIGHTS, {"number": 8, "cell": [0, 3, 2]}, found.append)
+    assert found == [(0, 3, 2)] * 2 and header["heard"] == 7
+    assert clicked(WEIGHTS, None, found.append)["heard"] == 8
+
+
+@pytest.mark.parametrize(
+    "said", [None, "x", {}, {"cell": [0, 1, 1]}, {"number": "1", "cell": [0, 1, 1]}, {"number": 1}]
+)
+def test_what_is_no_click_does_nothing(clicked, said):
+    clicked(WEIGHTS, said, lambda cell: pytest.fail(f"{cell} was not clicked"))
+
+
+@pytest.mark.parametrize("cell", [[0, 4, 0], [0, 0], [0, -1, 0], None, "0,1,1", [[0], 1, 1], [0, 1.0, 1]])
+def test_a_click_on_a_cell_that_is_not_there_does_nothing(clicked, cell):
+    clicked(WEIGHTS, {"number": 1, "cell": cell}, lambda found: pytest.fail(f"{found} is no cell"))
+
+
+def test_a_matrix_without_a_callback_is_there_to_be_read(clicked):
+    header = clicked(WEIGHTS, {"number": 1, "cell": [0, 1, 1]})
+    assert not header["clickable"] and "Enter" not in header["alt"]
 
 
 def test_both_languages_have_the_same_words():

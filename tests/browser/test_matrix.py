@@ -105,3 +105,39 @@ def test_colours_follow_the_theme_without_a_run(page, address):
     changed = "([stage, before]) => stage.style.getPropertyValue('--raised') !== before"
     page.wait_for_function(changed, arg=[weights.element_handle(), before])
     assert {before, weights.evaluate(read)} == {"#FFFFFF", "#20242D"}
+
+
+def ringed(weights) -> int:
+    """How many cells have a ring, with the pointer away."""
+    weights.page.mouse.move(1, 1)
+    return weights.locator("svg rect[stroke-width='2']").count()
+
+
+def test_the_ring_is_there_at_once_and_gives_way_to_what_the_server_says(page, address):
+    page.goto(f"{address}/?slow=1.5&refused=3")
+    weights = stage(page)
+    box, left = weights.locator(".chip").nth(3).bounding_box(), weights.bounding_box()["x"]
+    row, column = box["y"] + box["height"] / 2, left + 130
+    assert ringed(weights) == 0
+    page.mouse.click(column, row)  # the page takes no choice of this row
+    assert ringed(weights) == 1
+    page.get_by_text("clicks 1").wait_for()
+    gone = "stage => !stage.querySelector('svg rect[stroke-width=\"2\"]')"
+    page.wait_for_function(gone, arg=weights.element_handle())
+    page.get_by_text("none", exact=True).wait_for()
+    page.mouse.click(column, row + box["height"])
+    assert ringed(weights) == 1
+    page.get_by_text("weights (0, 4,").wait_for()
+    page.get_by_text("clicks 2").wait_for()
+    assert ringed(weights) == 1
+
+
+def test_cells_that_are_there_to_be_read_take_no_click(page, address):
+    page.goto(f"{address}/?read")
+    queries = stage(page, 1)
+    assert "Enter" not in queries.get_attribute("aria-label")
+    queries.click(position={"x": 200, "y": 40})
+    assert page.locator(".tip.on").get_by_text("queries[").count() == 1
+    assert ringed(queries) == 0
+    stage(page).click(position={"x": 130, "y": 60})
+    page.get_by_text("clicks 1").wait_for()

@@ -97,28 +97,21 @@ def _map(view, path: str, index: Index, key: str, on_open: Callable[[str, Index]
     """A small picture of the cell's own panel."""
     value = view.trace[path]
     panel = Value(value.tensor[index[:-2]] if len(index) > 2 else value.tensor, value.axes[-2:])
-    map_key = f"{key} map {path} {index[:-2]}"
-    st.session_state[map_key] = {"cell": list(index[-2:])}
-
-    def chosen():
-        cell = st.session_state[map_key]["cell"]
-        if cell:
-            on_open(path, (*index[:-2], *cell))
-
     role = glossary.entry(path, view.trace).role
     hidden = path.rpartition(".")[0] + ".allowed"
     matrix(
         panel,
         name=glossary.entry(path, view.trace).name[view.words.language],
         path=path,
-        key=map_key,
+        key=f"{key} map {path} {index[:-2]}",
         rows=view.tokens_of(path, "query"),
         columns=view.tokens_of(path, "key"),
         scale=scale(role),
         allowed=view.trace[hidden].tensor if role == "weight" else None,
+        chosen=index[-2:],
         legend=False,
         language=view.words.language,
-        on_choose=chosen,
+        on_choose=lambda cell: on_open(path, (*index[:-2], *cell)),
     )
 
 

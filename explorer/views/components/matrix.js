@@ -100,6 +100,7 @@ class Matrix {
     this.live.className = "live";
     this.live.setAttribute("aria-live", "polite");
     this.style = document.createElement("style");
+    this.waits = null; // the number of the last click, until the server has heard of it
     this.stage.append(this.canvas, this.words, this.rings);
     parent.append(this.style, this.stage, this.tip, this.live);
     this.stage.addEventListener("pointermove", (event) => {
@@ -123,11 +124,12 @@ class Matrix {
   /** New numbers, or the same in another theme. */
   show(component, style) {
     this.style.textContent = style;
-    this.send = component.setStateValue;
+    this.send = component.setTriggerValue;
     if (component.data !== this.data) {
       this.data = component.data;
       this.o = unpack(component.data);
-      this.chosen = this.o.chosen && this.full(this.o.chosen);
+      if (this.waits !== null && this.o.heard >= this.waits) this.waits = null;
+      if (this.waits === null || !this.has(this.chosen)) this.chosen = this.o.chosen && this.full(this.o.chosen);
       this.stage.setAttribute("aria-label", this.o.alt);
     }
     this.colours = palette(this.stage, this.o.scale);
@@ -147,6 +149,10 @@ class Matrix {
 
   index({ p, r, c }) {
     return this.o.index === 3 ? [p, r, c] : this.o.index === 2 ? [r, c] : this.o.row_of_one ? [c] : [r];
+  }
+
+  has({ p, r, c }) {
+    return p < this.o.shape[0] && r < this.o.shape[1] && c < this.o.shape[2];
   }
 
   number(n) {
@@ -231,12 +237,12 @@ class Matrix {
 
   /** After a new layout or new numbers: what is pointed at now, if it is still there. */
   follow() {
-    const shape = this.o.shape, now = this.next ?? this.over, spoken = Boolean(this.next);
-    this.next = null;
+    const now = this.next ?? this.over, spoken = Boolean(this.next);
+    if (this.waits === null) this.next = null;
     this.over = null;
     if (!now) return this.ring();
     if (this.pointer && !spoken) return this.point(this.hit(this.pointer));
-    this.point(now.p < shape[0] && now.r < shape[1] && now.c < shape[2] ? this.seek(now.p, now.r, now.c) : null, spoken);
+    this.point(this.has(now) ? this.seek(now.p, now.r, now.c) : null, spoken);
   }
 
   pattern(context, scale) {
@@ -625,10 +631,14 @@ class Matrix {
     return this.cell(place, Math.floor(r / place.down) * place.wide + Math.floor(c / place.over));
   }
 
+  /** The ring is there at once. It gives way to what the server says after it has heard of this click: an answer to
+   *  what was done before may still be on its way. */
   choose(hit) {
+    if (!this.o.clickable) return;
     this.chosen = { p: hit.p, r: hit.r, c: hit.c };
     this.ring();
-    this.send("cell", this.index(hit));
+    this.waits = Math.max(Date.now(), (this.waits ?? 0) + 1);
+    this.send("click", { number: this.waits, cell: this.index(hit) });
   }
 
   walk(event) {

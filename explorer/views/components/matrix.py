@@ -1,8 +1,8 @@
 """The one component that draws every matrix: attention maps, plates of vectors, parameters, masks, ids.
 
 `payload` turns a recorded value into a small header and the bytes of its cells, without a browser; `matrix` mounts
-the picture and returns the cell that the reader chose. Numbers travel as whole multiples of the last decimal that
-the tooltip prints, so what is read on the screen is the trace's number, rounded once.
+the picture and says which cell the reader clicked. Numbers travel as whole multiples of the last decimal that the
+tooltip prints, so what is read on the screen is the trace's number, rounded once.
 
 A matrix of more cells than a picture can show travels in groups: of neighbours, the largest in size, with its sign
 and its exact place; and a window around the chosen cell travels whole, so every number can be reached.
@@ -10,7 +10,7 @@ and its exact place; and a window around the chosen cell travels whole, so every
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol, get_args
 
 import numpy as np
@@ -59,6 +59,7 @@ WORDS = {
         "infinite": "∞",
         "alt": "{name}: {size}. Arrow keys walk the cells, Enter chooses one, Escape leaves.",
         "alt_lines": "{name}, as lines from queries to keys: {size}. Arrow keys walk the queries, Enter chooses one.",
+        "alt_read": "{name}: {size}. Arrow keys walk the cells, Escape leaves.",
     },
     "ko": {
         "axes": {"position": "위치", "query": "쿼리", "key": "키", "head": "헤드", "vocabulary": "어휘"},
@@ -83,6 +84,7 @@ WORDS = {
         "infinite": "∞",
         "alt": "{name}: {size}. 화살표 키로 칸을 오가고 Enter 키로 고르며 Esc 키로 나갑니다.",
         "alt_lines": "{name}, 쿼리에서 키로 잇는 선: {size}. 화살표 키로 쿼리를 오가고 Enter 키로 고릅니다.",
+        "alt_read": "{name}: {size}. 화살표 키로 칸을 오가고 Esc 키로 나갑니다.",
     },
 }
 
@@ -320,15 +322,11 @@ def _pack(header: dict, parts: dict[str, np.ndarray]) -> tuple[dict, bytes]:
 
 
 def valid(cell: object, shape: tuple[int, ...]) -> Cell | None:
-    """What a browser, a link or an earlier sentence says was chosen, or None where this shape has no such cell."""
+    """The cell that a browser, a link or an earlier sentence names, or None where this shape has no such cell."""
     if not isinstance(cell, list | tuple) or len(cell) != len(shape):
         return None
     whole = all(isinstance(at, int) and not isinstance(at, bool) for at in cell)
     return tuple(cell) if whole and all(0 <= at < end for at, end in zip(cell, shape, strict=True)) else None
-
-
-def _ignore() -> None:
-    """A component only keeps state that has a callback."""
 
 
 _STYLE = source("matrix.css")
@@ -364,24 +362,22 @@ def matrix(
     beside: int = 1,
     legend: bool = True,
     language: str = "en",
-    on_choose: Callable[[], None] = _ignore,
-) -> Cell | None:
-    """Draw a value and return the cell that is chosen, an index into its tensor, or None.
+    on_choose: Callable[[Cell], None] | None = None,
+) -> None:
+    """Draw a value, with a ring on the cell that is chosen, an index into its tensor; on none that this shape lacks.
 
     `name` and `path` stand in the tooltip, the path not where it is empty: what is drawn is then no recorded value.
-    `masked` says there what a hatched cell is, if not masked. `rows` and `columns` are the words of the tokens, None
-    where an axis has none. `focus` is the row of the token in focus. Where the value is a part of the one at `path`,
-    such as one head, `part` is the part's index, `(2,)`, and stands before the cell's own in the tooltip. The choice
-    lives in `st.session_state[key]["cell"]`; before a first choice, or when the one that was made does not exist in
-    this shape, it is `chosen`. `on_choose` is called before the run that a choice causes.
+    `rows` and `columns` are the words of the tokens, None where an axis has none. `focus` is the row of the token in
+    focus. Where the value is a part of the one at `path`, such as one head, `part` is the part's index, `(2,)`, and
+    stands before the cell's own in the tooltip.
+
+    `on_choose` is called with a cell that was clicked, before the run that the click causes: once a click, and neither
+    for a cell that this shape lacks nor once the page is turned. It is for the page to say what is chosen then; the
+    ring stands where the click was until that is heard. Without `on_choose` the cells are there to be read alone.
     Raises ValueError as `payload` does.
     """
     if path:
         st.session_state.setdefault("pictured", []).append((path, value.tensor))  # on the screen: see take_away.py
-    shape = shape_of(value)
-    state = st.session_state.get(key)
-    made = valid(state.get("cell"), shape) if isinstance(state, Mapping) else None
-    chosen = made or valid(chosen, shape)
     header, cells = payload(
         value,
         scale,
@@ -395,6 +391,18 @@ def matrix(
         least=least,
         beside=beside,
     )
+    shape = shape_of(value)
+    heard: dict[str, int] = st.session_state.setdefault("matrix clicks", {})  # the number of the last on each
+
+    def clicked() -> None:
+        click = getattr(st.session_state.get(key), "click", None)
+        number, index = (click.get("number"), click.get("cell")) if isinstance(click, dict) else (None, None)
+        if not isinstance(number, int) or number == heard.get(key):
+            return
+        heard[key] = number
+        if on_choose and (cell := valid(index, shape)) is not None:
+            on_choose(cell)
+
     words = WORDS[language]
     header |= {
         "name": name,
@@ -402,16 +410,18 @@ def matrix(
         "part": part,
         "legend": legend,
         "words": words,
-        "alt": _sentence(header, name, words),
+        "alt": _sentence(header, name, words, on_choose is not None),
+        "clickable": on_choose is not None,
+        "heard": heard.get(key),
     }
     head = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     head += b" " * (-len(head) % 4)
     mount(_script, "matrix-script", _STYLE)
-    _picture(key=key, data=len(head).to_bytes(4, "little") + head + cells, on_cell_change=on_choose)
-    return chosen
+    _picture(key=key, data=len(head).to_bytes(4, "little") + head + cells, on_click_change=clicked)
 
 
-def _sentence(header: dict, name: str, words: dict) -> str:
+def _sentence(header: dict, name: str, words: dict, clickable: bool) -> str:
     sides = zip(header["shape"], header["axes"], strict=True)
     size = " × ".join(f"{n} {words['axes'].get(axis, axis)}" for n, axis in sides if axis)
-    return words["alt" if header["mode"] == "map" else "alt_lines"].format(name=name, size=size)
+    kind = "alt_lines" if header["mode"] == "lines" else "alt" if clickable else "alt_read"
+    return words[kind].format(name=name, size=size)

@@ -8,6 +8,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.style.setProperty("--raised", set.raised);
   root.style.setProperty("--third", set.third);
   const pick = (what) => setTriggerValue("pick", what);
+  const flip = (one) => pick(`${one.off ? "on" : "off"}:${one.code}`);
   // By the root, so that small effects still show beside a large one.
   const shade = (effect) => diverging(ground, set, clamp(effect / (data.limit || 1), -1, 1));
   const css = (colour) => `rgb(${colour.map(Math.round)})`;
@@ -22,7 +23,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (one.code === data.chosen) made.classList.add("chosen");
     made.setAttribute("aria-pressed", String(one.off));
     made.title = made.ariaLabel = sentence(one);
-    made.onclick = () => pick(one.code);
+    made.onclick = () => flip(one);
     made.append(element("span", "name", one.label));
     return made;
   }
@@ -79,7 +80,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (one.off) cell.setAttribute("stroke-dasharray", "2 2");
       told.textContent = sentence(one);
       cell.append(told);
-      cell.onclick = () => pick(one.code);
+      cell.onclick = () => flip(one);
       return cell;
     });
     const ring = document.createElementNS(NS, "rect");
@@ -96,7 +97,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     svg.onkeydown = (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -ACROSS, ArrowDown: ACROSS }[event.key];
       if (step) walk(at + step);
-      else if (event.key === "Enter" || event.key === " ") pick(data.neurons[at].code);
+      else if (event.key === "Enter" || event.key === " ") flip(data.neurons[at]);
       else return;
       event.preventDefault();
     };

@@ -192,26 +192,39 @@ def stages(
 
 
 def model(
-    words: Words, *, key: str, lanes: Sequence[Lane], chosen: str, limit: float, on_switch: Callable[[str], None]
+    words: Words, *, key: str, lanes: Sequence[Lane], chosen: str, limit: float, on_switch: Callable[[str, bool], None]
 ) -> None:
-    """Draw the model. `on_switch` is called with the code of what was clicked, before the rerun."""
+    """Draw the model. `on_switch` is called with the code of what was clicked, and whether it is to be off, before the
+    rerun."""
     codes = {lane.itself.code for lane in lanes}
     for lane in lanes:
         for _, subs in lane.layers:
             codes |= {one.code for sub in subs for one in (sub.itself, *sub.heads)}
-    _draw(key, model_data(words, lanes, chosen, limit), codes, on_switch)
+    _flip(key, model_data(words, lanes, chosen, limit), codes, on_switch)
 
 
 def neurons(
-    words: Words, *, key: str, neurons: Sequence[Switch], chosen: str, limit: float, on_switch: Callable[[str], None]
+    words: Words,
+    *,
+    key: str,
+    neurons: Sequence[Switch],
+    chosen: str,
+    limit: float,
+    on_switch: Callable[[str, bool], None],
 ) -> None:
-    """Draw the neurons of a layer. `on_switch` is called with the code of a clicked one, before the rerun."""
-    _draw(key, neurons_data(words, neurons, chosen, limit), {one.code for one in neurons}, on_switch)
+    """Draw the neurons of a layer. `on_switch` is called as by `model`."""
+    _flip(key, neurons_data(words, neurons, chosen, limit), {one.code for one in neurons}, on_switch)
 
 
 def outcomes(words: Words, *, key: str, rows: Sequence[Outcome], chosen: int, on_token: Callable[[int], None]) -> None:
     """Draw a prediction before and after. `on_token` is called with the id of a clicked token, before the rerun."""
     _draw(key, outcomes_data(words, rows, chosen), {row.token.id for row in rows}, on_token)
+
+
+def _flip(key: str, data: dict, codes: set[str], on_switch: Callable[[str, bool], None]) -> None:
+    """Mount a picture of switches, which says what a click wants: said twice, it is still that."""
+    wanted = {f"{to}:{code}": (code, to == "off") for code in codes for to in ("off", "on")}
+    _draw(key, data, set(wanted), lambda found: on_switch(*wanted[found]))
 
 
 def _draw(key: str, data: dict, known: set, on_pick: Callable) -> None:
