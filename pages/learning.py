@@ -5,7 +5,7 @@ import streamlit as st
 from explorer import checkpoints, controls, glossary, panel, passes, reader
 from explorer.analysis.habits import ASKED, habits
 from explorer.analysis.predictions import followed, loss, prediction
-from explorer.config import HEADS, MASK, NORMS, model_name
+from explorer.config import ARCHITECTURES, HEADS, MASK, NORMS, model_name
 from explorer.view import current
 from explorer.views import learning
 from explorer.views.components.matrix import matrix
@@ -120,20 +120,21 @@ with placed:
 # The figures of all
 
 st.subheader(words("learning.all"), anchor=False)
-figures, said = st.columns([8, 4], gap="large")
 every = {name: passes.card(name) if name in known else None for name in checkpoints.MODELS}
-figures.markdown(learning.table(every, view.choices.model, words))
-with said:
-    st.markdown(prose["figures"])
+for kind, place in zip(ARCHITECTURES, st.columns(3, gap="large"), strict=True):
+    place.markdown(learning.table(kind, every, view.choices.model, words))
+said, bears = st.columns(2, gap="large")
+said.markdown(prose["figures"])
+with bears:
     better, of = learning.pairs(every)
-    st.markdown(words("learning.pairs", n=better, all=of))
     best = learning.best_heads(every)
     if len(set(best.values())) == 1:
-        st.markdown(words("learning.best_same", n=next(iter(best.values()))))
+        most = words("learning.best_same", n=next(iter(best.values())))
     else:
         told = [f"{words(f'architecture.{kind}')} · {words(f'learning.norm.{norm}')} {n}"
                 for (kind, norm), n in best.items()]  # fmt: skip
-        st.markdown(words("learning.best", found=", ".join(told)))
+        most = words("learning.best", found=", ".join(told))
+    st.markdown(f"{words('learning.pairs', n=better, all=of)}\n\n{most}")
 
 # What the number of heads changes in what heads do
 

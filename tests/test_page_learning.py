@@ -28,7 +28,7 @@ def test_every_architecture_and_language(architecture, language):
         card = checkpoints.card(name)
         text, measure = learning.TEXTS[card["config"]["architecture"]][1].get("english", ("grammar", "exact"))
         figure = card["held_out"][text][measure]
-        assert (f"{figure:.2f} nats" if measure == "loss" else f"{100 * figure:.1f} %") in said
+        assert f"| {figure:.2f} |" in said if measure == "loss" else f"| {100 * figure:.1f} % |" in said
     assert said.count(f"| {words('learning.missing')} |") == 24 - len(checkpoints.available())
 
 

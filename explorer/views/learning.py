@@ -17,7 +17,6 @@ TEXTS = {  # the text on which losses by position are shown, and the measures th
                                 "spoken": ("spoken_korean", "loss")}),
     "encoder-decoder": ("grammar", {"translated": ("grammar", "exact"), "natural": ("tatoeba", "chrf")}),
 }  # fmt: skip
-COLUMNS = ("english", "grammar", "spoken", "translated", "natural")
 
 
 def curves(cards: Mapping[str, Mapping], figure: str, words: Words) -> alt.LayerChart:
@@ -42,22 +41,23 @@ def positions(cards: Mapping[str, Mapping], words: Words) -> alt.LayerChart | No
     return None if frame.empty else charts.curves(frame, axis, "loss", "model", width=WIDTH, height=HEIGHT)
 
 
-def table(cards: Mapping[str, Mapping | None], here: str, words: Words) -> str:
-    """The held-out figures of all models in Markdown, a row for each under the name of its architecture; `here` is in
-    bold, and a missing one says so.
+def table(architecture: str, cards: Mapping[str, Mapping | None], here: str, words: Words) -> str:
+    """The held-out figures of an architecture's models in Markdown, a row for each; `here` is in bold, and a missing
+    one says so.
     """
-    head = [words("learning.model"), *(words(f"learning.column.{column}") for column in COLUMNS)]
-    rows, above = [], ""
+    measures = TEXTS[architecture][1]
+    named = words(f"architecture.{architecture}")
+    if any(measure == "loss" for _, measure in measures.values()):
+        named = f"{named}, {words('learning.nats')}"
+    head = [named, *(words(f"learning.column.{column}") for column in measures)]
+    rows = []
     for name, card in cards.items():
-        architecture, norm, heads = kind_of(name)
-        if architecture != above:
-            rows.append([f":gray[{words(f'architecture.{architecture}')}]", *[""] * len(COLUMNS)])
-        above = architecture
-        label = _unbroken(f"{words(f'learning.norm.{norm}')} · {words('learning.heads', n=heads)}")
-        cells = [_unbroken(_figure(card, architecture, column)) if card else "–" for column in COLUMNS]
-        if card is None:
-            cells[0] = words("learning.missing")
-        rows.append([f"**{label}**" if name == here else label, *cells])
+        kind, norm, heads = kind_of(name)
+        if kind == architecture:
+            label = _unbroken(f"{words(f'learning.norm.{norm}')} · {words('learning.heads', n=heads)}")
+            missing = [words("learning.missing"), *["–"] * (len(measures) - 1)]
+            cells = [_figure(card, *measure) for measure in measures.values()] if card else missing
+            rows.append([f"**{label}**" if name == here else label, *cells])
     return tables.table(head, rows)
 
 
@@ -93,9 +93,6 @@ def _unbroken(text: str) -> str:
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _figure(card: Mapping, architecture: str, column: str) -> str:
-    text, measure = TEXTS[architecture][1].get(column, ("", ""))
-    found = card["held_out"].get(text, {}).get(measure)
-    if found is None:
-        return ""
-    return {"loss": f"{found:.2f} nats", "chrf": f"{found:.1f}"}.get(measure, f"{100 * found:.1f} %")
+def _figure(card: Mapping, text: str, measure: str) -> str:
+    found = card["held_out"][text][measure]
+    return _unbroken({"loss": f"{found:.2f}", "chrf": f"{found:.1f}"}.get(measure, f"{100 * found:.1f} %"))
