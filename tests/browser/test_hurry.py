@@ -1,5 +1,7 @@
 """A reader in a hurry: clicks and keys that do not wait for the last run, and two tabs of one browser."""
 
+import re
+
 from playwright.sync_api import expect
 
 from explorer.words import Words
@@ -170,3 +172,78 @@ def test_the_picture_is_quiet_when_nobody_touches_it(address, page):
     before = len(sent)
     page.wait_for_timeout(2000)
     assert len(sent) == before
+
+
+PAUSES = (0, 60, 120, 200)  # milliseconds between two clicks
+
+
+def cell_at(stage, across: float, down: float) -> tuple[tuple[float, float], str]:
+    """A place in a matrix, by its share of the width and height, and the cell that is drawn there: 0,3,1."""
+    stage.scroll_into_view_if_needed()
+    box = stage.bounding_box()
+    spot = box["x"] + across * box["width"], box["y"] + down * box["height"]
+    stage.page.mouse.move(*spot)
+    path = stage.page.locator(".tip.on .path").inner_text()
+    return spot, re.search(r"\[([\d, ]+)\]$", path)[1].replace(" ", "")
+
+
+def test_a_token_right_after_a_cell_leaves_the_cell_and_has_the_focus(address, page):
+    open_app(page, address, "/embedding?lang=en&arch=decoder&s=The+cat+sat+on+the+mat.")
+    chips, plate = page.locator("[class*=st-key-tokens] button.chip"), page.locator(".stage").nth(4)
+    expect(chips).to_have_count(9)
+    expect(plate).to_be_visible()
+    for n, pause in enumerate(2 * PAUSES):
+        spot, cell = cell_at(plate, 0.3 + 0.1 * (n % 3), 0.2 + 0.1 * (n % 4))
+        page.mouse.click(*spot)
+        page.wait_for_timeout(pause)
+        chips.nth(n % 5 + 1).dispatch_event("click")
+        ends_with(page, cell=f"positions,{cell.split(',')[1]}", at=str(n % 5 + 1))
+
+
+def test_a_number_that_was_closed_stays_closed(address, page):
+    open_app(page, address, "/heads?lang=en&arch=decoder&s=The+cat+sat+on+the+mat.")
+    maps, close = page.locator(".stage").first, page.get_by_role("button", name=Words("en")("close"), exact=True)
+    grid, panel = page.locator(".map").first.locator("button.cell"), page.locator("[class*=st-key-arithmetic-heads]")
+    expect(maps).to_be_visible()
+    for n, pause in enumerate(2 * PAUSES):
+        spot, cell = cell_at(maps, 0.08, 0.5 + 0.05 * (n % 4))
+        page.mouse.click(*spot)
+        ends_with(page, pc=cell)
+        expect(panel).to_have_count(1)
+        close.dispatch_event("click")
+        page.wait_for_timeout(pause)
+        grid.nth(n % 3 + 1).dispatch_event("click")
+        ends_with(page, head=str(n % 3 + 1))
+        expect(panel).to_have_count(0)
+
+
+def test_of_two_cells_in_two_pictures_the_last_counts(address, page):
+    open_app(page, address, "/compare?lang=en&arch=decoder&s=The+cat+sat+on+the+mat.&vs=layer&show=weights")
+    left, right, layers = page.locator(".stage").nth(0), page.locator(".stage").nth(1), radios(page, "Layer")
+    expect(right).to_be_visible()
+    for n, pause in enumerate(2 * PAUSES):
+        spot, cell = cell_at(left, 0.4, 0.5)
+        page.mouse.click(*spot)
+        ends_with(page, pair=cell.split(",", 1)[1])
+        spot, cell = cell_at(right, 0.4, 0.6 + 0.05 * (n % 3))
+        page.mouse.click(*spot)
+        page.wait_for_timeout(pause)
+        layers.nth(n % 3).dispatch_event("click")
+        ends_with(page, layer=str(n % 3), pair=cell.split(",", 1)[1], whose="right")
+
+
+def test_a_cell_after_a_click_that_turned_the_page_is_no_fault(address, page):
+    for pause in (0, 30, 60):
+        open_app(page, address, "/heads?lang=en&arch=decoder&s=The+cat+sat+on+the+mat.")
+        maps = page.locator(".stage").first
+        expect(maps).to_be_visible()
+        spot, cell = cell_at(maps, 0.08, 0.5)
+        page.mouse.click(*spot)
+        ends_with(page, pc=cell)
+        page.get_by_role("button", name=Words("en")("open_in_values"), exact=True).dispatch_event("click")
+        for down in (-20, 20, -20):
+            page.wait_for_timeout(pause)
+            page.mouse.click(spot[0], spot[1] + down)
+        page.wait_for_function("location.pathname === '/values'")
+        settled(page)
+        expect(page.locator(".stException")).to_have_count(0)
