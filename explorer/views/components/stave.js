@@ -645,16 +645,22 @@ class Stave {
     return [item.x, item.y, item.w, item.h];
   }
 
+  /** Where a pointer finds a part: a closed layer under its name as well. */
+  reach(item) {
+    return item.label === undefined ? [this.box(item)] : [this.box(item), [item.x, item.label - 13, item.w, 18]];
+  }
+
   seek(event) {
     const place = this.stage.getBoundingClientRect();
     const x = (event.clientX - place.left) / this.scale, y = (event.clientY - place.top) / this.scale;
     const slack = event.pointerType === "touch" ? 6 : 1.5;
     let best = null, least = Infinity;
     for (const spot of this.spots) {
-      const [left, top, w, h] = this.box(spot);
-      if (x < left - slack || x > left + w + slack || y < top - slack || y > top + h + slack) continue;
-      const size = w * h;
-      if (size < least) { least = size; best = spot; }
+      for (const [left, top, w, h] of this.reach(spot)) {
+        if (x < left - slack || x > left + w + slack || y < top - slack || y > top + h + slack) continue;
+        const size = w * h;
+        if (size < least) { least = size; best = spot; }
+      }
     }
     return best && this.cell(best, x, y);
   }

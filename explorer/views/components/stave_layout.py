@@ -463,6 +463,7 @@ def compact(picture: Picture, at: Lines, x: float, number: int, hang: int, width
         p=end,
         begins=layer[0].input,
         text=picture.word("layer", n=number),
+        label=label_y,
         hit=True,
     )
     y = top + 8
