@@ -11,6 +11,7 @@ from explorer.view import current
 from explorer.views import numerals, saturation
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
+from explorer.views.components.plot import plot
 from explorer.views.components.steps import path_of, read_cell, steps, write_cell
 from explorer.words import chip
 
@@ -155,17 +156,16 @@ with random:
     measure = controls.pick_option(
         "measure", ("spread", "deviation"), lambda name: words(f"saturation.{name}"), "spread"
     )
-    st.altair_chart(saturation.random_scores(passes.random_scores(), words, measure), width="stretch", key="random")
+    plot(saturation.random_scores(passes.random_scores(), words, measure), key="random")
 with own:
     st.markdown(f"**{words('saturation.one', token=chip(asking[place].label))}**")
-    st.altair_chart(
+    plot(
         saturation.one_query(
             weights.tolist(),
             attention.unscaled_weights(trace, path, head)[place].tolist(),
             [token.label for token in asked],
             words,
         ),
-        width="stretch",
         key="one query",
     )
     without, scaled = attention.saturation(trace, path, head)

@@ -12,6 +12,7 @@ from explorer.trace import Value
 from explorer.view import Attention, Nothing, blank, current
 from explorer.views import compare as charts
 from explorer.views.components.matrix import matrix
+from explorer.views.components.plot import plot
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.views.numerals import fixed, percent
 from explorer.words import LANGUAGES, chip, strong, verbatim
@@ -446,7 +447,7 @@ def candidates(sides: Sides, places: tuple[int, int], shares: list) -> None:
         if max(abs(figure) for _, figure in listed) < LEAST:
             st.markdown(words("compare.alike"))
         else:
-            st.altair_chart(charts.differences(listed, words("compare.difference")), width="stretch")
+            plot(charts.differences(listed, words("compare.difference")), key="differences")
             moved = float(compare.total_variation(left, right))
             st.markdown(words("compare.moved", share=strong(percent(moved))))
 

@@ -14,6 +14,7 @@ from explorer.views import embedding as charts
 from explorer.views import tables
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
+from explorer.views.components.plot import plot
 from explorer.views.components.tokens import Bar, bars
 from explorer.views.numerals import fixed
 from explorer.words import chip
@@ -115,11 +116,11 @@ with drawn:
         wavelength = f"{waves[seen // 2].wavelength:,.1f}"
         kind = words("embedding.cosine" if seen % 2 else "embedding.sine")
         st.markdown(words("embedding.wave", n=seen, kind=kind, tokens=wavelength))
-        st.altair_chart(charts.wave(ahead, len(tokens), place, words), width="stretch", key="wave")
+        plot(charts.wave(ahead, len(tokens), place, words), key="wave")
     with other:
         st.markdown(words("embedding.wavelengths", n=len(waves)))
         lengths = [wave.wavelength for wave in waves]
-        st.altair_chart(charts.wavelengths(lengths, seen // 2, words), width="stretch", key="wavelengths")
+        plot(charts.wavelengths(lengths, seen // 2, words), key="wavelengths")
 told.markdown(prose["positions"])
 for part in glossary.entry(paths["positions"], trace).formula.split(r"\quad"):
     told.latex(part.strip().rstrip(","))
@@ -157,12 +158,10 @@ with flat:
         if chosen:
             view.look_at(stack, int(chosen[0]["position"]))
 
-    st.altair_chart(
+    plot(
         charts.plane(plane.points.numpy(), [token.label for token in tokens], ends[stage], place, same, words),
-        width="stretch",
         key="map",
-        on_select=picked,
-        selection_mode="pick",
+        on_pick=picked,
     )
     share = f"{sum(plane.explained):.0%}"
     said = [words("embedding.explained", share=share)]
@@ -207,7 +206,7 @@ if reader.option("far") == "1":
     else:
         st.markdown(words("embedding.far"))
         drawing = charts.losses([(one.first, one.last, one.loss) for one in measured], MAX_TOKENS, words)
-    st.altair_chart(drawing, width="stretch", key="far")
+    plot(drawing, key="far")
 else:
     st.button(words("embedding.measure"), on_click=reader.set_option, args=("far", "1"))
 

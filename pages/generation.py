@@ -11,6 +11,7 @@ from explorer.config import EOS, MASK, MAX_TOKENS
 from explorer.tokens import groups
 from explorer.view import current
 from explorer.views import numerals, saving
+from explorer.views.components.plot import plot
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.views.components.writing import Branch, Choice, candidates, candidates_data, tree, tree_data
 from explorer.words import chip, verbatim
@@ -292,7 +293,8 @@ def what_a_cache_saves(writing: Writing, ids: tuple[int, ...]) -> None:
     products.markdown(
         words("generation.cache.multiplications", whole=every.multiplied_whole, anew=every.multiplied_anew)
     )
-    products.altair_chart(saving.multiplications(found.parts, words), width="stretch", key="multiplications")
+    with products:
+        plot(saving.multiplications(found.parts, words), key="multiplications")
 
 
 def beam_search(writing: Writing, width: int) -> None:

@@ -12,6 +12,7 @@ from explorer.view import current
 from explorer.views import heads as charts
 from explorer.views.components.headmap import Question, headmap, share
 from explorer.views.components.matrix import matrix
+from explorer.views.components.plot import plot
 from explorer.views.components.tokens import Bar, bars
 from explorer.views.numerals import fixed, percent
 from explorer.words import chip
@@ -280,7 +281,7 @@ with told:
     st.latex(glossary.entry(f"{path}.output", trace).formula + r" = b_O + \sum_h W_O^{(h)} z^{(h)}")
     st.markdown(words("heads.share"))
     of_focus = given.share[:, place].tolist()
-    st.altair_chart(charts.shares(of_focus, head, words), width="stretch", key="shares")
+    plot(charts.shares(of_focus, head, words), key="shares")
 panel.show(view, "heads", f"{path}.heads", f"{path}.concat", f"{path}.output")
 
 st.subheader(words("references"), anchor=False)

@@ -9,6 +9,7 @@ from explorer.config import ARCHITECTURES, HEADS, MASK, NORMS, model_name
 from explorer.view import current
 from explorer.views import learning
 from explorer.views.components.matrix import matrix
+from explorer.views.components.plot import plot
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.views.tables import table
 from explorer.words import chip
@@ -100,10 +101,10 @@ if missing := [name for name in chosen if name not in known]:
 fell, pulled = st.columns(2, gap="large")
 with fell:
     st.markdown(f"**{words('learning.loss_curve')}**")
-    st.altair_chart(learning.curves(cards, "loss", words), width="stretch", key="loss curve")
+    plot(learning.curves(cards, "loss", words), key="loss curve")
 with pulled:
     st.markdown(f"**{words('learning.gradient_curve')}**")
-    st.altair_chart(learning.curves(cards, "gradient_norm", words), width="stretch", key="gradient curve")
+    plot(learning.curves(cards, "gradient_norm", words), key="gradient curve")
 told, placed = st.columns(2, gap="large")
 with told:
     st.markdown(prose["curves"])
@@ -114,7 +115,7 @@ with placed:
     by_position = learning.positions(cards, words)
     if by_position is not None:
         st.markdown(f"**{words('learning.by_position')}**")
-        st.altair_chart(by_position, width="stretch", key="positions")
+        plot(by_position, key="positions")
         st.markdown(prose[f"positions {config.architecture}"])
 
 # The figures of all

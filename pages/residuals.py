@@ -14,6 +14,7 @@ from explorer.view import broken, current
 from explorer.views import numerals, residuals
 from explorer.views.components.arithmetic import arithmetic_panel
 from explorer.views.components.matrix import matrix
+from explorer.views.components.plot import plot
 from explorer.words import chip
 
 FEW = 0.98  # of the numbers of a line, by size, that the colours tell apart
@@ -176,7 +177,7 @@ with told:
 with drawn:
     st.markdown(words("residuals.depth.of"))
     found = {norm: [at for at in norms.sizes(trace, stack) if at.kind != "end"] for norm, trace in passed.items()}
-    st.altair_chart(residuals.sizes(found, words), width="stretch", key="sizes")
+    plot(residuals.sizes(found, words), key="sizes")
 
 # Batch norm beside layer norm
 
@@ -189,7 +190,7 @@ with told:
     st.markdown(prose["batch"])
 with drawn:
     st.markdown(words("residuals.moved", token=chip(tokens[place].label)))
-    st.altair_chart(residuals.moved(rows, place, words), width="stretch", key="moved")
+    plot(residuals.moved(rows, place, words), key="moved")
 padding = controls.pick_option("pad", [str(row.padding) for row in rows], str, "0", words("residuals.padded"))
 padded = next(row for row in rows if str(row.padding) == padding)
 edge = max(float(part.abs().quantile(0.99)) for part in (rows[0].layer, rows[0].batch))
@@ -225,7 +226,7 @@ with drawn:
             if (one.stack, one.kind) == (stack, kind)
         ]
     st.markdown(words("residuals.start.of", part=words(f"part.{kind}")))
-    st.altair_chart(residuals.gradients(fresh, words), width="stretch", key="gradients")
+    plot(residuals.gradients(fresh, words), key="gradients")
     last = {one.norm: one.rms for one in fresh if one.layer == config.layers - 1}
     st.markdown(words("residuals.start.last", times=f"{last['post'] / last['pre']:.1f}"))
 

@@ -10,6 +10,7 @@ from explorer.view import broken, current
 from explorer.views import lessons as charts
 from explorer.views import numerals
 from explorer.views.components import lesson as pictures
+from explorer.views.components.plot import plot
 from explorer.views.components.tokens import Bar, bars, strip
 from explorer.views.numerals import percent
 from explorer.views.tables import table
@@ -262,7 +263,7 @@ def the_mask() -> None:
         st.markdown(f"**{words('sees.mask.positions')}**")
         lines = {words(f"sees.mask.{how}"): lessons.numbers(losses[at][0]) for at, (how, *_) in enumerate(read[:3])}
         lines[words("sees.mask.alone")] = lessons.numbers(losses[2][1])
-        st.altair_chart(charts.by_position(lines, words), width="stretch", key="by position")
+        plot(charts.by_position(lines, words), key="by position")
         st.markdown(prose["mask table"])
     said, learnt = st.columns([5, 5], gap="large")
     with said:
@@ -279,7 +280,7 @@ def the_mask() -> None:
         st.markdown(f"**{words('sees.mask.learnt')}**")
         curves = {words(f"sees.mask.{how}"): (card["curves"]["tokens"], card["curves"]["loss"])
                   for how, card in cards.items()}  # fmt: skip
-        st.altair_chart(charts.learning(curves, words), width="stretch", key="learning")
+        plot(charts.learning(curves, words), key="learning")
         budgets = {"n": cards["never"]["budget_tokens"], "all": cards["trained"]["budget_tokens"]}
         st.caption(words("sees.mask.budget", **budgets))
 

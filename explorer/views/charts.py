@@ -6,9 +6,13 @@ shares and sizes take the sequential range, signed values the diverging one, so 
 The terms of one number's sum are drawn in terms.py.
 """
 
+from functools import lru_cache
+
 import altair as alt
 import numpy as np
 import pandas as pd
+
+from explorer.views.plot import Plot
 
 STEP = 24  # height of a bar with its gap
 BAR = 13
@@ -16,6 +20,7 @@ LABEL = 13  # height of a line's name
 PADDING = 20  # what Streamlit takes off a chart's height
 AXIS = 45  # what the axis below and its title take of it
 INK = "currentColor"  # the page's ink, in both themes
+MADE = 64  # looks of a kind of chart that are kept: languages, titles, counts
 BEST, OTHERS = 0.8, 0.42  # where on the sequential range the best bar and the others stand
 
 
@@ -27,7 +32,7 @@ def bars(
     focus: int | None = 0,
     number: str = ".0%",
     width: int = 240,
-) -> alt.LayerChart:
+) -> Plot:
     """Horizontal bars in the order of the rows, one of them (`focus`, a row number) in accent; numbers at the ends.
 
     `label` and `value` are columns of the frame. Values below zero go left of a line and all take signed colours.
@@ -42,23 +47,30 @@ def bars(
     signed = bool((data["value"] < 0).any())
     largest = float(data["value"].abs().max())
     data["tone"] = data["value"] if signed else np.where(data["place"] == focus, BEST, OTHERS)
-    wide = 1.4 * largest or 1.0  # room for the numbers, which stand outside the bars
-    ends = [-wide, wide] if signed else [0, largest or 1.0]
-    base = alt.Chart(data, width=width, height=STEP * len(data) + PADDING).encode(
+    data["strong"] = data["place"] == focus
+    looks = _bars(value, label, len(data), signed, number, width)
+    return Plot(looks, {"bars": data}, {"largest": largest or 1.0})
+
+
+@lru_cache(maxsize=MADE)
+def _bars(value: str, label: str, count: int, signed: bool, number: str, width: int) -> dict:
+    wide = "1.4 * largest"  # room for the numbers, which stand outside the bars
+    ends = [alt.expr(f"-{wide}"), alt.expr(wide)] if signed else [0, alt.expr("largest")]
+    base = alt.Chart(alt.NamedData("bars"), width=width, height=STEP * count + PADDING).encode(
         y=alt.Y("place:O").axis(None).sort("ascending").scale(paddingInner=1 - BAR / STEP)
     )
-    strong = alt.when(alt.datum.place == (-1 if focus is None else focus))
     bar = base.mark_bar(cornerRadius=2).encode(
-        x=alt.X("value:Q").axis(None).scale(domain=ends, nice=False),
-        color=_signed("tone", largest) if signed else _share("tone"),
+        x=alt.X("value:Q").axis(None).scale(domain=ends, nice=False, zero=True),
+        color=_signed("tone", "largest") if signed else _share("tone"),
         tooltip=[alt.Tooltip("label:N", title=label), alt.Tooltip("value:Q", title=value, format=".4~g")],
     )
     name = base.mark_text(align="right", dx=-8, limit=110, color=INK).encode(x=alt.value(0), text="label:N")
     figure = base.encode(text=alt.Text("value:Q").format(number))
     right = figure.transform_filter(alt.datum.value >= 0).mark_text(align="left", dx=6, color=INK)
     left = figure.transform_filter(alt.datum.value < 0).mark_text(align="right", dx=-6, color=INK)
-    opacity = strong.then(alt.value(1)).otherwise(alt.value(0.75))
-    return _plain(alt.layer(bar, name, *(part.encode(x="value:Q", opacity=opacity) for part in (right, left))))
+    opacity = alt.when(alt.datum.strong).then(alt.value(1)).otherwise(alt.value(0.75))
+    drawn = alt.layer(bar, name, *(part.encode(x="value:Q", opacity=opacity) for part in (right, left)))
+    return _plain(drawn.add_params(alt.param("largest"))).to_dict()
 
 
 def distribution(
@@ -101,7 +113,7 @@ def curves(
     number: str = ".2f",
     width: int = 345,
     height: int = 180,
-) -> alt.LayerChart:
+) -> Plot:
     """One line for each series, named at its end; with `label`, a column of words, each point's word in its tooltip.
 
     Raises ValueError when the frame is empty or a column is missing.
@@ -110,24 +122,29 @@ def curves(
     data = _columns(frame, *names).rename(columns={x: "x", y: "y", series: "series", label: "label"})
     data["y"] = data["y"].astype(float)
     data = data[np.isfinite(data["y"])]
-    tooltip = [alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y, format=".4~g")]
-    tooltip += [alt.Tooltip("label:N", title=label)] if label else []
-    base = alt.Chart(data, width=width, height=height).encode(
-        x=alt.X("x:Q").axis(title=x, grid=False, tickCount=4, domain=False, format="~s").scale(nice=False),
-        y=alt.Y("y:Q").axis(title=None, grid=False, tickCount=3, domain=False).scale(zero=False),
-    )
-    if series:
-        order = list(dict.fromkeys(data["series"]))
-        base = base.encode(color=alt.Color("series:N").sort(order).legend(None))
-    line = base.mark_line(strokeWidth=1.6)
-    points = base.mark_circle(size=120, opacity=0).encode(tooltip=tooltip)
     last = data.loc[data.groupby("series", sort=False)["x"].idxmax()] if series else data.loc[[data["x"].idxmax()]]
     figures = last["y"].map(lambda number_: format(number_, number).replace("-", "−"))
     last = last.assign(end=last["series"].astype(str) + "  " + figures if series else figures)
     last["place"] = _apart(last["y"], LABEL / (height - PADDING - AXIS) * (data["y"].max() - data["y"].min()))
-    ends = alt.Chart(last).mark_text(align="left", dx=6, fontSize=11, color=INK)
+    order = tuple(dict.fromkeys(data["series"])) if series else ()
+    return Plot(_curves(x, y, order, label, width, height), {"points": data, "ends": last})
+
+
+@lru_cache(maxsize=MADE)
+def _curves(x: str, y: str, series: tuple[str, ...], label: str | None, width: int, height: int) -> dict:
+    tooltip = [alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y, format=".4~g")]
+    tooltip += [alt.Tooltip("label:N", title=label)] if label else []
+    base = alt.Chart(alt.NamedData("points"), width=width, height=height).encode(
+        x=alt.X("x:Q").axis(title=x, grid=False, tickCount=4, domain=False, format="~s").scale(nice=False),
+        y=alt.Y("y:Q").axis(title=None, grid=False, tickCount=3, domain=False).scale(zero=False),
+    )
+    if series:
+        base = base.encode(color=alt.Color("series:N").sort(series).legend(None))
+    line = base.mark_line(strokeWidth=1.6)
+    points = base.mark_circle(size=120, opacity=0).encode(tooltip=tooltip)
+    ends = alt.Chart(alt.NamedData("ends")).mark_text(align="left", dx=6, fontSize=11, color=INK)
     ends = ends.encode(x="x:Q", y=alt.Y("place:Q").title(None), text="end:N")
-    return _plain(alt.layer(line, points, ends))
+    return _plain(alt.layer(line, points, ends)).to_dict()
 
 
 def _apart(ends: pd.Series, least: float) -> pd.Series:
@@ -152,9 +169,10 @@ def _share(field: str) -> alt.Color:
     return alt.Color(f"{field}:Q").scale(domain=[0, 1]).legend(None)
 
 
-def _signed(field: str, limit: float) -> alt.Color:
-    """The theme's diverging colours around zero."""
-    return alt.Color(f"{field}:Q").scale(domain=[-limit or -1, limit or 1], domainMid=0).legend(None)
+def _signed(field: str, limit: str) -> alt.Color:
+    """The theme's diverging colours around zero, up to the parameter `limit`."""
+    ends = [alt.expr(f"-{limit}"), alt.expr(limit)]
+    return alt.Color(f"{field}:Q").scale(domain=ends, domainMid=0).legend(None)
 
 
 def _plain(chart: alt.TopLevelMixin) -> alt.TopLevelMixin:

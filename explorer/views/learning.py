@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-import altair as alt
 import pandas as pd
 
 from explorer.config import kind_of
 from explorer.views import charts, tables
+from explorer.views.plot import Plot
 from explorer.words import Words
 
 WIDTH, HEIGHT = 400, 220
@@ -19,7 +19,7 @@ TEXTS = {  # the text on which losses by position are shown, and the measures th
 }  # fmt: skip
 
 
-def curves(cards: Mapping[str, Mapping], figure: str, words: Words) -> alt.LayerChart:
+def curves(cards: Mapping[str, Mapping], figure: str, words: Words) -> Plot:
     """What a training wrote down at each step, `loss` or `gradient_norm`, a line for each model by its label."""
     axis = words("learning.tokens")
     frame = pd.DataFrame(
@@ -30,7 +30,7 @@ def curves(cards: Mapping[str, Mapping], figure: str, words: Words) -> alt.Layer
     return charts.curves(frame, axis, "figure", "model", width=WIDTH, height=HEIGHT)
 
 
-def positions(cards: Mapping[str, Mapping], words: Words) -> alt.LayerChart | None:
+def positions(cards: Mapping[str, Mapping], words: Words) -> Plot | None:
     """The loss on held-out text by position, a line for each model; None where no card has it."""
     axis = words("learning.position")
     frame = pd.DataFrame(

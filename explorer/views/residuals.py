@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-import altair as alt
 import pandas as pd
 
 from explorer.views import charts
+from explorer.views.plot import Plot
 from explorer.words import Words
 
 HEIGHT = 190
@@ -63,7 +63,7 @@ def place(norm_first: bool, kind: str, words: Words) -> str:
     )
 
 
-def sizes(found: dict[str, Sequence], words: Words) -> alt.LayerChart:
+def sizes(found: dict[str, Sequence], words: Words) -> Plot:
     """The size of the stream through depth, a line for each norm order: `analysis.norms.sizes` by order.
 
     The horizontal axis counts sums; a norm on the stream stands half a step after the sum that it brings back. A
@@ -92,7 +92,7 @@ def sizes(found: dict[str, Sequence], words: Words) -> alt.LayerChart:
     )
 
 
-def moved(rows: Sequence, at: int, words: Words) -> alt.LayerChart:
+def moved(rows: Sequence, at: int, words: Words) -> Plot:
     """How far padding moves one token under both norms: `analysis.norms.padded`."""
     axis = words("residuals.padding")
     frame = pd.DataFrame(
@@ -104,7 +104,7 @@ def moved(rows: Sequence, at: int, words: Words) -> alt.LayerChart:
     return charts.curves(frame, axis, "moved", "norm", width=300, height=HEIGHT)
 
 
-def gradients(rows: Sequence, words: Words) -> alt.LayerChart:
+def gradients(rows: Sequence, words: Words) -> Plot:
     """The sizes of a sublayer's gradients over its layers, a line for each norm order, in thousandths."""
     axis = words("layer")
     frame = pd.DataFrame(

@@ -1,12 +1,14 @@
 """What a key-value cache saves: the counts of `analysis.cache.Saved` as a table and as bars. Pure."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import altair as alt
 import pandas as pd
 
 from explorer.views import tables
 from explorer.views.charts import BEST, INK, PADDING
+from explorer.views.plot import Plot
 from explorer.words import Words
 
 STEP, BAR = 38, 12  # px: a bar with its name above it, and the bar
@@ -23,7 +25,7 @@ def table(parts: Sequence, words: Words) -> str:
     return tables.table(head, rows)
 
 
-def multiplications(parts: Sequence, words: Words) -> alt.LayerChart:
+def multiplications(parts: Sequence, words: Words) -> Plot:
     """A bar for the multiplications of each part in a whole pass, and in it one for those of a step with a cache."""
     counted = [part for part in parts if part.multiplied_whole]
     frame = pd.DataFrame(
@@ -38,7 +40,13 @@ def multiplications(parts: Sequence, words: Words) -> alt.LayerChart:
         }
         for place, part in enumerate(counted)
     )
-    base = alt.Chart(frame, height=STEP * len(frame) + PADDING).encode(
+    return Plot(_multiplications(words.language, len(frame)), {"parts": frame})
+
+
+@cache
+def _multiplications(language: str, count: int) -> dict:
+    words = Words(language)
+    base = alt.Chart(alt.NamedData("parts"), height=STEP * count + PADDING).encode(
         y=alt.Y("place:O").axis(None).sort("ascending").scale(paddingInner=1 - BAR / STEP),
         tooltip=[
             alt.Tooltip("part:N", title=words("generation.cache.part")),
@@ -52,4 +60,4 @@ def multiplications(parts: Sequence, words: Words) -> alt.LayerChart:
     above = {"baseline": "bottom", "dy": -BAR / 2 - 3, "color": INK, "fontSize": 12}
     name = base.mark_text(align="left", **above).encode(x=alt.value(0), text="part:N")
     counts = base.mark_text(align="right", opacity=0.75, **above).encode(x=alt.value("width"), text="counts:N")
-    return alt.layer(whole, anew, name, counts).configure_view(stroke=None)
+    return alt.layer(whole, anew, name, counts).configure_view(stroke=None).to_dict()

@@ -1,12 +1,14 @@
 """One cell's arithmetic as text and as a chart: the numbers of its formula, its terms and their running sum. Pure."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import altair as alt
 import pandas as pd
 
 from explorer.glossary import Arithmetic, Factor, Term
 from explorer.views.numerals import number
+from explorer.views.plot import Plot
 from explorer.words import Words
 
 HEIGHT = 170  # px of the chart
@@ -72,13 +74,27 @@ def table(terms: Sequence[Term]) -> pd.DataFrame:
     return pd.DataFrame({"term": range(len(terms)), "value": values, "sum": values.cumsum()})
 
 
-def chart(terms: pd.DataFrame, words: Words) -> alt.Chart:
+def chart(terms: pd.DataFrame, words: Words) -> Plot:
     """Every term as a bar below, and their running sum as steps above; each on a scale of its own, both with a zero."""
-    last = len(terms) - 1
-    place = alt.Scale(domain=[-0.5, 0.5 + last * 1.16], nice=False)  # room for the sum at the end
-    base = alt.Chart(terms).encode(alt.X("term:Q", axis=None, scale=place))
-    bars = base.mark_bar(size=max(1, min(14, 240 / len(terms)))).encode(
-        alt.Y("value:Q", axis=None, scale=alt.Scale(domain=_domain(terms["value"]), range=[HEIGHT, 0.62 * HEIGHT])),
+    result = terms.tail(1).assign(said=number(terms["sum"].iloc[-1]))
+    (low, high), (least, most) = _domain(terms["value"]), _domain(terms["sum"])
+    return Plot(
+        _chart(words.language),
+        {"terms": terms, "result": result, "ends": terms.iloc[[0, -1]]},
+        {"last": len(terms) - 1, "low": low, "high": high, "least": least, "most": most},
+    )
+
+
+@cache
+def _chart(language: str) -> dict:
+    words = Words(language)
+    ends = [-0.5, alt.expr("0.5 + 1.16 * last")]  # room for the sum at the end
+    place = alt.X("term:Q", axis=None, scale=alt.Scale(domain=ends, nice=False))
+    values = alt.Scale(domain=[alt.expr("low"), alt.expr("high")], zero=True, range=[HEIGHT, 0.62 * HEIGHT])
+    sums = alt.Scale(domain=[alt.expr("least"), alt.expr("most")], range=[0.56 * HEIGHT, 8])
+    base = alt.Chart(alt.NamedData("terms")).encode(place)
+    bars = base.mark_bar(size=alt.expr("max(1, min(14, 240 / (last + 1)))")).encode(
+        alt.Y("value:Q", axis=None, scale=values),
         alt.Color("value:Q", scale=alt.Scale(domainMid=0), legend=None),
         tooltip=[
             alt.Tooltip("term:Q", title=words("arithmetic.term")),
@@ -86,25 +102,25 @@ def chart(terms: pd.DataFrame, words: Words) -> alt.Chart:
             alt.Tooltip("sum:Q", title=words("arithmetic.sum"), format=".4g"),
         ],
     )
-    total = alt.Y("sum:Q", axis=None, scale=alt.Scale(domain=_domain(terms["sum"]), range=[0.56 * HEIGHT, 8]))
+    total = alt.Y("sum:Q", axis=None, scale=sums)
     steps = base.mark_line(interpolate="step-after", strokeWidth=1.4, color="currentColor").encode(total)
-    result = terms.tail(1).assign(said=number(terms["sum"].iloc[-1]))
-    end = (
-        base.properties(data=result)
-        .mark_text(align="left", dx=7, fontWeight=600, color="currentColor")
-        .encode(total, text=alt.Text("said:N"))
-    )
-    ends = (
-        alt.Chart(terms.iloc[[0, -1]])
-        .mark_text(fontSize=11, opacity=0.7, color="currentColor")
-        .encode(alt.X("term:Q", axis=None, scale=place), y=alt.value(HEIGHT + 10), text=alt.Text("term:Q", format="d"))
+    result = base.properties(data=alt.NamedData("result")).encode(total, text="said:N")
+    first_and_last = alt.Chart(alt.NamedData("ends")).encode(
+        place, y=alt.value(HEIGHT + 10), text=alt.Text("term:Q", format="d")
     )
     return (
-        alt.layer(bars, steps, end, ends)
+        alt.layer(
+            bars,
+            steps,
+            result.mark_text(align="left", dx=7, fontWeight=600, color="currentColor"),
+            first_and_last.mark_text(fontSize=11, opacity=0.7, color="currentColor"),
+        )
+        .add_params(*map(alt.param, ("last", "low", "high", "least", "most")))
         .resolve_scale(y="independent")
         .properties(height=HEIGHT, padding={"left": 0, "right": 0, "top": 5, "bottom": 18})
         .configure(background="transparent")
         .configure_view(stroke=None)
+        .to_dict()
     )
 
 

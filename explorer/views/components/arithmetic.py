@@ -9,6 +9,7 @@ from explorer.glossary import Factor
 from explorer.trace import Value
 from explorer.views import numerals, terms
 from explorer.views.components.matrix import matrix
+from explorer.views.components.plot import plot
 from explorer.words import chip, verbatim
 
 Index = tuple[int, ...]
@@ -47,7 +48,7 @@ def arithmetic_panel(view, path: str, index: Index, *, key: str, on_open: Callab
         with picture:
             if many:
                 st.markdown(f"**{words('arithmetic.terms', n=sum(term.count for term in cell.terms))}**")
-                st.altair_chart(terms.chart(terms.table(cell.terms), words), width="stretch", key=f"{key} terms")
+                plot(terms.chart(terms.table(cell.terms), words), key=f"{key} terms")
         with choice:
             if attention:
                 st.markdown(f"**{words('arithmetic.choose')}**")
