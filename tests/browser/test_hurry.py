@@ -230,20 +230,3 @@ def test_of_two_cells_in_two_pictures_the_last_counts(address, page):
         page.wait_for_timeout(pause)
         layers.nth(n % 3).dispatch_event("click")
         ends_with(page, layer=str(n % 3), pair=cell.split(",", 1)[1], whose="right")
-
-
-def test_a_cell_after_a_click_that_turned_the_page_is_no_fault(address, page):
-    for pause in (0, 30, 60):
-        open_app(page, address, "/heads?lang=en&arch=decoder&s=The+cat+sat+on+the+mat.")
-        maps = page.locator(".stage").first
-        expect(maps).to_be_visible()
-        spot, cell = cell_at(maps, 0.08, 0.5)
-        page.mouse.click(*spot)
-        ends_with(page, pc=cell)
-        page.get_by_role("button", name=Words("en")("open_in_values"), exact=True).dispatch_event("click")
-        for down in (-20, 20, -20):
-            page.wait_for_timeout(pause)
-            page.mouse.click(spot[0], spot[1] + down)
-        page.wait_for_function("location.pathname === '/values'")
-        settled(page)
-        expect(page.locator(".stException")).to_have_count(0)
