@@ -6,12 +6,10 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from explorer import checkpoints, passes
+from explorer import checkpoints
 from explorer.analysis import attention, korean
 from explorer.config import ARCHITECTURES, Config
 from explorer.tokens import Tokenizer
-from explorer.trace import trace
-from explorer.transformer import Transformer
 from explorer.views.components.headmap import Question, headmap_data, share
 from explorer.words import LANGUAGES, Words
 from tests.small import GRID, named, recorded
@@ -81,38 +79,10 @@ def test_a_chosen_cell_opens_its_arithmetic_under_its_picture(value):
 
 @pytest.mark.parametrize("heads", [1, 2, 8])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_other_head_counts(architecture, heads, monkeypatch):
-    config = Config(architecture, "post", heads, layers=3)
-    torch.manual_seed(0)
-    model = Transformer(config).eval()
-    ids = {"encoder": (1, 300, 301, 2), "decoder": (1, 300, 302, 300)}
-    read = [torch.tensor(ids[stack]) if stack in config.stacks else None for stack in ("encoder", "decoder")]
-    run = passes.Pass(model, *read, trace(model, *read))
-    app = AppTest.from_function(_page, default_timeout=60)
-    monkeypatch.setattr("explorer.view.current", lambda: _view(run, ids))
-    sound(app.run())
+def test_other_head_counts(architecture, heads):
+    app = visit("heads", arch=architecture, norm="post", heads=heads, s=TEXT)
+    assert app.session_state.view.config.heads == heads
     assert len(message(app, "headmap")["maps"][0]["shares"][0]) == heads
-
-
-def _page():
-    import runpy
-
-    import streamlit as st
-
-    from explorer.address import Choices
-
-    st.session_state.framed, st.session_state.asked = True, []
-    st.session_state.notices, st.session_state.choices = [], Choices(text="x")
-    runpy.run_path("pages/heads.py")
-
-
-def _view(run, ids):
-    from explorer.address import Choices
-    from explorer.controls import View
-
-    read = Tokenizer.load(checkpoints.TOKENIZER)
-    tokens = {stack: tuple(read.tokens(ids[stack])) for stack in run.config.stacks}
-    return View(Words("en"), Choices(text="x"), run, tokens, 1, 0, 1)
 
 
 @pytest.mark.parametrize("text", ["a", "word " * 250, "*x* $y$ ![z](http://q) <b>:smile:", "한글 test 🤗 뷁"])
