@@ -164,7 +164,7 @@ def test_a_wrong_cache_is_seen(monkeypatch):
 def test_bars_are_the_multiplications(language):
     config = next(config for config in DECODERS if config.architecture == "encoder-decoder")
     found, words = saved(model(config), *texts(config)).parts, Words(language)
-    spec = saving.multiplications(found, words).to_dict()
+    spec = saving.multiplications(found, words).chart().to_dict()
     (rows,) = spec["datasets"].values()
     counted = [part for part in found if part.multiplied_whole]
     assert len(counted) == 6 and [row["whole"] for row in rows] == [part.multiplied_whole for part in counted]

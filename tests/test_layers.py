@@ -26,7 +26,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "frames": ({"trace"}, {"numpy", "pandas"}),
     "views": ({"config", "changes", "glossary", "words"}, {"numpy", "pandas", "altair"}),
-    "views.components": ({"tokens", "trace", "glossary", "views", "words"}, {"torch", "numpy", "streamlit"}),
+    "views.components": ({"tokens", "trace", "glossary", "views", "words"}, {"torch", "numpy", "pyarrow", "streamlit"}),
     "export": ({"trace", "frames"}, {"torch", "numpy", "safetensors"}),
     "notebook": (
         {"config", "changes", "checkpoints", "tokens", "trace", "transformer", "glossary", "analysis", "frames"}

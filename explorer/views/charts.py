@@ -1,4 +1,4 @@
-"""Charts of tidy tables. Each is a pure function from a DataFrame to a chart.
+"""Charts of tidy tables. Each is a pure function from a table to a chart.
 
 Tokens stand on an axis of whole numbers; what they spell is data in a text mark, never an expression, a column name
 or a category, so equal words stay apart and nothing that a person typed is parsed. Colours come from the theme:
@@ -6,13 +6,15 @@ shares and sizes take the sequential range, signed values the diverging one, so 
 The terms of one number's sum are drawn in terms.py.
 """
 
+import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from explorer.views.plot import Plot
+from explorer.views.plot import Plot, Table
 
 STEP = 24  # height of a bar with its gap
 BAR = 13
@@ -25,7 +27,7 @@ BEST, OTHERS = 0.8, 0.42  # where on the sequential range the best bar and the o
 
 
 def bars(
-    frame: pd.DataFrame,
+    table: Table,
     value: str = "probability",
     label: str = "label",
     *,
@@ -35,21 +37,25 @@ def bars(
 ) -> Plot:
     """Horizontal bars in the order of the rows, one of them (`focus`, a row number) in accent; numbers at the ends.
 
-    `label` and `value` are columns of the frame. Values below zero go left of a line and all take signed colours.
-    Raises ValueError when the frame is empty or a column is missing.
+    `label` and `value` are columns of the table. Values below zero go left of a line and all take signed colours.
+    Raises ValueError when the table is empty or a column is missing.
     """
-    data = _columns(frame, value, label)
-    data = data.rename(columns={value: "value", label: "label"}).assign(place=np.arange(len(data)))
-    data["value"] = data["value"].astype(float)
-    data = data[np.isfinite(data["value"])]
-    if data.empty:
+    columns = _columns(table, value, label)
+    values = np.asarray(columns[value], float)
+    place = np.flatnonzero(np.isfinite(values))
+    if not place.size:
         raise ValueError(f"No finite number in the column {value}, so there is no bar to draw.")
-    signed = bool((data["value"] < 0).any())
-    largest = float(data["value"].abs().max())
-    data["tone"] = data["value"] if signed else np.where(data["place"] == focus, BEST, OTHERS)
-    data["strong"] = data["place"] == focus
-    looks = _bars(value, label, len(data), signed, number, width)
-    return Plot(looks, {"bars": data}, {"largest": largest or 1.0})
+    values = values[place]
+    signed, largest, strong = bool((values < 0).any()), float(np.abs(values).max()), place == focus
+    bars = {
+        "place": place,
+        "value": values,
+        "label": _at(columns[label], place),
+        "tone": values if signed else np.where(strong, BEST, OTHERS),
+        "strong": strong,
+    }
+    looks = _bars(value, label, len(place), signed, number, width)
+    return Plot(looks, {"bars": bars}, {"largest": largest or 1.0})
 
 
 @lru_cache(maxsize=MADE)
@@ -80,7 +86,7 @@ def distribution(
 
     Raises ValueError when the column is missing or no number in it is finite.
     """
-    numbers = _columns(frame, value)[value].to_numpy().astype(float)
+    numbers = np.asarray(_columns(frame, value)[value], float)
     numbers = numbers[np.isfinite(numbers)]
     if not numbers.size:
         raise ValueError(f"No finite number in the column {value}, so there is no distribution to draw.")
@@ -104,7 +110,7 @@ def distribution(
 
 
 def curves(
-    frame: pd.DataFrame,
+    table: Table,
     x: str,
     y: str,
     series: str | None = None,
@@ -116,18 +122,28 @@ def curves(
 ) -> Plot:
     """One line for each series, named at its end; with `label`, a column of words, each point's word in its tooltip.
 
-    Raises ValueError when the frame is empty or a column is missing.
+    Raises ValueError when the table is empty or a column is missing.
     """
-    names = [x, y, *([series] if series else []), *([label] if label else [])]
-    data = _columns(frame, *names).rename(columns={x: "x", y: "y", series: "series", label: "label"})
-    data["y"] = data["y"].astype(float)
-    data = data[np.isfinite(data["y"])]
-    last = data.loc[data.groupby("series", sort=False)["x"].idxmax()] if series else data.loc[[data["x"].idxmax()]]
-    figures = last["y"].map(lambda number_: format(number_, number).replace("-", "−"))
-    last = last.assign(end=last["series"].astype(str) + "  " + figures if series else figures)
-    last["place"] = _apart(last["y"], LABEL / (height - PADDING - AXIS) * (data["y"].max() - data["y"].min()))
-    order = tuple(dict.fromkeys(data["series"])) if series else ()
-    return Plot(_curves(x, y, order, label, width, height), {"points": data, "ends": last})
+    columns = _columns(table, x, y, *([series] if series else []), *([label] if label else []))
+    ys = np.asarray(columns[y], float)
+    finite = np.flatnonzero(np.isfinite(ys))
+    points = {"x": _at(columns[x], finite), "y": ys[finite].tolist()}
+    points |= {"series": _at(columns[series], finite)} if series else {}
+    points |= {"label": _at(columns[label], finite)} if label else {}
+    last: dict[str, int] = {}  # the row of each series that lies furthest to the right
+    for row, (place, name) in enumerate(zip(points["x"], points.get("series", [""] * len(finite)), strict=True)):
+        if name not in last or place > points["x"][last[name]]:
+            last[name] = row
+    ends = [points["y"][row] for row in last.values()]
+    figures = [format(end, number).replace("-", "−") for end in ends]
+    apart = LABEL / (height - PADDING - AXIS) * (max(points["y"]) - min(points["y"]))
+    names = {
+        "x": [points["x"][row] for row in last.values()],
+        "place": _apart(ends, apart),
+        "end": [f"{name}  {figure}" if series else figure for name, figure in zip(last, figures, strict=True)],
+    }
+    looks = _curves(x, y, tuple(last) if series else (), label, width, height)
+    return Plot(looks, {"points": points, "ends": names})
 
 
 @lru_cache(maxsize=MADE)
@@ -147,21 +163,28 @@ def _curves(x: str, y: str, series: tuple[str, ...], label: str | None, width: i
     return _plain(alt.layer(line, points, ends)).to_dict()
 
 
-def _apart(ends: pd.Series, least: float) -> pd.Series:
+def _apart(ends: Sequence[float], least: float) -> list[float]:
     """Where labels stand so that none covers another: each at its number, or `least` above the one below it."""
-    places = ends.sort_values()
-    for at in range(1, len(places)):
-        places.iloc[at] = max(places.iloc[at], places.iloc[at - 1] + least)
-    return places.reindex(ends.index)
+    places, below = list(ends), -math.inf
+    for at in sorted(range(len(ends)), key=ends.__getitem__):
+        places[at] = below = max(ends[at], below + least)
+    return places
 
 
-def _columns(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
-    missing = [name for name in names if name not in frame]
+def _columns(table: Table, *names: str) -> dict[str, Sequence]:
+    missing = [name for name in names if name not in table]
     if missing:
-        raise ValueError(f"The table has no column {', '.join(missing)}; it has {', '.join(map(str, frame))}.")
-    if frame.empty:
+        raise ValueError(f"The table has no column {', '.join(missing)}; it has {', '.join(map(str, table))}.")
+    columns = {name: table[name] for name in names}
+    if not len(columns[names[0]]):
         raise ValueError("The table has no rows, so there is nothing to draw.")
-    return frame[list(dict.fromkeys(names))].copy()
+    return columns
+
+
+def _at(column: Sequence, rows: np.ndarray) -> list:
+    """What a column holds in some rows."""
+    values = list(column)
+    return [values[row] for row in rows]
 
 
 def _share(field: str) -> alt.Color:

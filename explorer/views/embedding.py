@@ -5,9 +5,8 @@ from functools import cache
 
 import altair as alt
 import numpy as np
-import pandas as pd
 
-from explorer.views.plot import Plot
+from explorer.views.plot import Plot, columns
 from explorer.words import Words
 
 INK = "currentColor"
@@ -18,10 +17,10 @@ STRONG, WEAK = 0.85, 0.4  # places on the theme's sequential range
 
 def wave(values: Sequence[float], length: int, focus: int, words: Words) -> Plot:
     """One dimension of the positions: its wave over `values`, the first `length` of them this text's, one in focus."""
-    data = pd.DataFrame({"position": range(len(values)), "value": list(values)})
-    own = data[:length].assign(tone=WEAK + 0.1)
-    here = data[focus : focus + 1].assign(tone=STRONG)
-    return Plot(_wave(words.language, len(values)), {"wave": data, "own": own, "here": here})
+    own = {"position": range(length), "value": values[:length], "tone": [WEAK + 0.1] * length}
+    here = {"position": [focus], "value": [values[focus]], "tone": [STRONG]}
+    whole = {"position": range(len(values)), "value": values}
+    return Plot(_wave(words.language, len(values)), {"wave": whole, "own": own, "here": here})
 
 
 @cache
@@ -41,10 +40,10 @@ def _wave(language: str, count: int) -> dict:
 
 def wavelengths(lengths: Sequence[float], pair: int, words: Words) -> Plot:
     """How long each pair's wave is, in tokens, on a logarithmic scale; one pair in accent."""
-    data = pd.DataFrame({"dimension": [2 * i for i in range(len(lengths))], "tokens": list(lengths)})
-    here = data[pair : pair + 1].assign(tone=STRONG)
+    pairs = {"dimension": range(0, 2 * len(lengths), 2), "tokens": lengths, "tone": [WEAK] * len(lengths)}
+    here = {"dimension": [2 * pair], "tokens": [lengths[pair]], "tone": [STRONG]}
     ends = {"low": 0.8 * min(lengths), "high": 1.3 * max(lengths)}
-    return Plot(_wavelengths(words.language), {"pairs": data.assign(tone=WEAK), "here": here}, ends)
+    return Plot(_wavelengths(words.language), {"pairs": pairs, "here": here}, ends)
 
 
 @cache
@@ -72,20 +71,22 @@ def plane(points: np.ndarray, labels: Sequence[str], stage: int, focus: int, sam
     """
     count = points.shape[1]
     kind = ["focus" if i == focus else "same" if i in same else "other" for i in range(count)]
-    rows = [
-        (s, i, *points[s, i].tolist(), labels[i], kind[i])
+    tone = {"focus": STRONG, "same": 0.6, "other": 0.3}
+    places = points.tolist()
+    ways = [
+        (s, i, *places[s][i], labels[i], kind[i], tone[kind[i]])
         for i in range(count)
         for s in range(stage + 1)
         if count <= WRITTEN or kind[i] != "other" or s == stage
     ]
-    data = pd.DataFrame(rows, columns=["stage", "position", "x", "y", "token", "kind"])
-    data["tone"] = data["kind"].map({"focus": STRONG, "same": 0.6, "other": 0.3})
-    now = data[data["stage"] == stage]
-    named = now if count <= WRITTEN else now[now["kind"] != "other"]
+    now = [row for row in ways if row[0] == stage]
+    named = [row for row in now if count <= WRITTEN or kind[row[1]] != "other"]
+    names = ("stage", "position", "x", "y", "token", "kind", "tone")
+    tables = {name: columns(names, rows) for name, rows in (("ways", ways), ("now", now), ("named", named))}
     (left, low), (right, high) = points.min((0, 1)).tolist(), points.max((0, 1)).tolist()
     pad_x, pad_y = 0.06 * (right - left) or 1.0, 0.06 * (high - low) or 1.0
     ends = {"left": left - pad_x, "right": right + 2 * pad_x, "low": low - pad_y, "high": high + pad_y}
-    return Plot(_plane(words.language), {"ways": data, "now": now, "named": named}, ends)
+    return Plot(_plane(words.language), tables, ends)
 
 
 @cache
@@ -125,11 +126,10 @@ def _plane(language: str) -> dict:
 
 def losses(rows: Sequence[tuple[int, int, float]], trained: int, words: Words) -> Plot:
     """The loss in stretches of positions, `rows` of (first, last, loss), and a line where training ended."""
-    data = pd.DataFrame(rows, columns=["first", "last", "loss"])
-    data["from"], data["to"], data["middle"] = data["first"], data["last"] + 1, (data["first"] + data["last"] + 1) / 2
-    end = pd.DataFrame({"at": [trained], "said": [words("embedding.trained", n=trained)]})
-    stretches = _told(data.assign(new=data["first"] >= trained))
-    return Plot(_losses(words.language), {"losses": stretches, "end": end}, {"most": float(data["loss"].max())})
+    bars = [(first, last + 1, loss, first >= trained) for first, last, loss in rows]
+    end = {"at": [trained], "said": [words("embedding.trained", n=trained)]}
+    most = max(loss for *_, loss in rows)
+    return Plot(_losses(words.language), {"losses": _table(bars), "end": end}, {"most": most})
 
 
 @cache
@@ -145,12 +145,10 @@ def _losses(language: str) -> dict:
 
 def strung(rows: Sequence[tuple[int, float, float]], words: Words) -> Plot:
     """The loss of a translation by the number of sentences at once, `rows` of (sentences, source tokens, loss)."""
-    data = pd.DataFrame(rows, columns=["sentences", "source", "loss"])
-    data["name"] = [words("embedding.strung", n=int(n), tokens=round(tokens)) for n, tokens, _ in rows]
-    place = pd.Series(range(len(rows)))
-    data["from"], data["to"], data["middle"] = place + 0.08, place + 0.92, place + 0.5
-    told = _told(data.assign(new=data["sentences"] > 1))
-    return Plot(_strung(words.language, len(rows)), {"losses": told}, {"most": float(data["loss"].max())})
+    bars = [(place + 0.08, place + 0.92, loss, count > 1) for place, (count, _, loss) in enumerate(rows)]
+    names = [words("embedding.strung", n=int(count), tokens=round(tokens)) for count, tokens, _ in rows]
+    most = max(loss for *_, loss in rows)
+    return Plot(_strung(words.language, len(rows)), {"losses": {**_table(bars), "name": names}}, {"most": most})
 
 
 @cache
@@ -165,13 +163,17 @@ def _strung(language: str, count: int) -> dict:
     return _plain(drawn.add_params(alt.param("most")).properties(height=200, padding=room)).to_dict()
 
 
-def _told(data: pd.DataFrame) -> pd.DataFrame:
-    """With what is written at each loss, and its tone."""
-    return data.assign(said=data["loss"].map("{:.2f}".format), tone=data["new"].map({True: STRONG, False: WEAK}))
+def _table(bars: Sequence[tuple[float, float, float, bool]]) -> dict[str, Sequence]:
+    """Bars of a loss (from, to, loss, whether it is new to the model) with what is written at each, and its tone."""
+    rows = [
+        (left, right, (left + right) / 2, loss, f"{loss:.2f}", STRONG if new else WEAK)
+        for left, right, loss, new in bars
+    ]
+    return columns(("from", "to", "middle", "loss", "said", "tone"), rows)
 
 
 def _bars(x: alt.X, words: Words) -> list[alt.Chart]:
-    """Bars of `loss` with their figures; those that are `new` to the model in accent."""
+    """Bars of `loss` with their figures; those that are new to the model in accent."""
     base = alt.Chart(alt.NamedData("losses"))
     y = alt.Y("loss:Q").axis(None).scale(domain=[0, alt.expr("1.45 * most")], nice=False, zero=True)
     tip = alt.Tooltip("loss:Q", title=words("card.loss"), format=".3f")

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import cache
 
 import altair as alt
-import pandas as pd
 
 from explorer.views.numerals import fixed
 from explorer.views.plot import Plot
@@ -16,13 +15,16 @@ STEP = 22
 
 def shares(share: Sequence[float], chosen: int, words: Words) -> Plot:
     """Each head's share of an output as a bar in the head's own colour; below zero it pulls the other way."""
-    data = pd.DataFrame({"head": range(len(share)), "share": list(share)})
-    data["name"] = [words("heads.row", n=head) for head in data["head"]]
-    data["said"] = [fixed(number, 2) for number in share]
-    data["strong"] = data["head"] == chosen
+    heads = {
+        "head": range(len(share)),
+        "share": share,
+        "name": [words("heads.row", n=head) for head in range(len(share))],
+        "said": [fixed(number, 2) for number in share],
+        "strong": [head == chosen for head in range(len(share))],
+    }
     low, high = min(0.0, *share), max(0.0, *share)
     width = (high - low) or 1.0
-    return Plot(_shares(len(share)), {"heads": data}, {"left": low - 0.28 * width, "right": high + 0.16 * width})
+    return Plot(_shares(len(share)), {"heads": heads}, {"left": low - 0.28 * width, "right": high + 0.16 * width})
 
 
 @cache

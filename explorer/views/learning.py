@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 
-import pandas as pd
-
 from explorer.config import kind_of
 from explorer.views import charts, tables
-from explorer.views.plot import Plot
+from explorer.views.plot import Plot, columns
 from explorer.words import Words
 
 WIDTH, HEIGHT = 400, 220
@@ -22,23 +20,26 @@ TEXTS = {  # the text on which losses by position are shown, and the measures th
 def curves(cards: Mapping[str, Mapping], figure: str, words: Words) -> Plot:
     """What a training wrote down at each step, `loss` or `gradient_norm`, a line for each model by its label."""
     axis = words("learning.tokens")
-    frame = pd.DataFrame(
-        {axis: tokens, "figure": value, "model": label}
+    rows = [
+        (tokens, value, label)
         for label, card in cards.items()
         for tokens, value in zip(card["curves"]["tokens"], card["curves"][figure], strict=True)
-    )
-    return charts.curves(frame, axis, "figure", "model", width=WIDTH, height=HEIGHT)
+    ]
+    table = columns((axis, "figure", "model"), rows)
+    return charts.curves(table, axis, "figure", "model", width=WIDTH, height=HEIGHT)
 
 
 def positions(cards: Mapping[str, Mapping], words: Words) -> Plot | None:
     """The loss on held-out text by position, a line for each model; None where no card has it."""
     axis = words("learning.position")
-    frame = pd.DataFrame(
-        {axis: first, "loss": loss, "model": label}
+    rows = [
+        (first, loss, label)
         for label, card in cards.items()
         for first, loss in card["held_out"].get(TEXTS[card["config"]["architecture"]][0], {}).get("by_position", ())
-    )
-    return None if frame.empty else charts.curves(frame, axis, "loss", "model", width=WIDTH, height=HEIGHT)
+    ]
+    if not rows:
+        return None
+    return charts.curves(columns((axis, "loss", "model"), rows), axis, "loss", "model", width=WIDTH, height=HEIGHT)
 
 
 def table(architecture: str, cards: Mapping[str, Mapping | None], here: str, words: Words) -> str:

@@ -1,13 +1,14 @@
 """Losses in training and in use: the recorded curves of two trainings, the losses by position. Pure."""
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import altair as alt
-import pandas as pd
 
 from explorer.views.charts import INK, MADE, PADDING
-from explorer.views.plot import Plot
+from explorer.views.plot import Plot, columns
 from explorer.words import Words
 
 HEIGHT = 250  # px
@@ -21,38 +22,34 @@ def learning(curves: Mapping[str, tuple[Sequence[int], Sequence[float]]], words:
     """The loss over the tokens read, a line for each training by name, up to where the shortest ends."""
     end = min(tokens[-1] for tokens, _ in curves.values())
     rows = [
-        {"series": name, "x": token / 1000, "y": loss}
-        for name, (tokens, loss) in curves.items()
-        for token, loss in zip(tokens, loss, strict=True)
+        (name, token / 1000, loss)
+        for name, (tokens, losses) in curves.items()
+        for token, loss in zip(tokens, losses, strict=True)
         if token <= end
     ]
-    return _lines(pd.DataFrame(rows), words("sees.thousands"), words("sees.loss"))
+    return _lines(rows, words("sees.thousands"), words("sees.loss"))
 
 
 def by_position(losses: Mapping[str, Sequence[float | None]], words: Words) -> Plot:
     """The loss at each position that is asked, a line for each reading by name."""
-    rows = [
-        {"series": name, "x": at, "y": loss}
-        for name, found in losses.items()
-        for at, loss in enumerate(found)
-        if loss is not None
-    ]
-    return _lines(pd.DataFrame(rows), words("sees.position"), words("sees.loss"))
+    rows = [(name, at, loss) for name, found in losses.items() for at, loss in enumerate(found) if loss is not None]
+    return _lines(rows, words("sees.position"), words("sees.loss"))
 
 
-def _lines(data: pd.DataFrame, x: str, y: str) -> Plot:
-    ends = data.loc[data.groupby("series", sort=False)["x"].idxmax()].sort_values("y")
-    room = NAME * max(float(data["y"].max()), 1e-9)  # so that two names do not lie on each other
-    heights: list[float] = []
-    for height in ends["y"]:
-        heights.append(max(height, heights[-1] + room) if heights else height)
-    ends = ends.assign(
-        height=heights, said=[f"{name}  {loss:.2f}" for name, loss in zip(ends["series"], ends["y"], strict=True)]
-    )
-    few = bool(data.groupby("series").size().max() <= POINTS)
-    looks = _shape(x, y, tuple(dict.fromkeys(data["series"])), few)
+def _lines(rows: Sequence[tuple[str, float, float]], x: str, y: str) -> Plot:
+    """Lines through `rows` of (series, x, y), each named at its end, those of a series in the order of x."""
+    points = columns(("series", "x", "y"), rows)
+    last = {row[0]: row for row in rows}  # of each series
+    room = NAME * max(*points["y"], 1e-9)  # so that two names do not lie on each other
+    height, ends = -math.inf, []
+    for name, place, loss in sorted(last.values(), key=lambda row: row[2]):
+        height = max(loss, height + room)
+        ends.append((place, height, f"{name}  {loss:.2f}"))
+    few = max(Counter(points["series"]).values()) <= POINTS
     return Plot(
-        looks, {"points": data, "ends": ends}, {"first": float(data["x"].min()), "last": float(data["x"].max())}
+        _shape(x, y, tuple(last), few),
+        {"points": points, "ends": columns(("x", "height", "said"), ends)},
+        {"first": min(points["x"]), "last": max(points["x"])},
     )
 
 

@@ -6,11 +6,18 @@ name, and returns them with the tables. What the looks must know of the numbers,
 from parameters, which expressions in them name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import altair as alt
 import pandas as pd
+
+Table = Mapping[str, Sequence]  # columns of one length by name: lists, arrays, or those of a DataFrame
+
+
+def columns(names: Sequence[str], rows: Iterable[Sequence]) -> dict[str, Sequence]:
+    """Rows as columns of these names. Raises ValueError where there is no row, or one of another length."""
+    return dict(zip(names, zip(*rows, strict=True), strict=True))
 
 
 @dataclass(frozen=True)
@@ -22,15 +29,12 @@ class Plot:
     """
 
     specification: Mapping
-    tables: Mapping[str, pd.DataFrame]
+    tables: Mapping[str, Table]
     numbers: Mapping[str, float] = field(default_factory=dict)
 
     def filled(self) -> dict:
-        """The specification with its numbers and tables, as `st.vega_lite_chart` takes it.
-
-        Raises KeyError for a parameter without a number.
-        """
-        filled = {**self.specification, "datasets": dict(self.tables)}
+        """The specification with its numbers, without its tables. Raises KeyError for a parameter that has none."""
+        filled = dict(self.specification)
         if "params" in filled:
             filled["params"] = [
                 one if "select" in one else {**one, "value": self.numbers[one["name"]]} for one in filled["params"]
@@ -39,5 +43,5 @@ class Plot:
 
     def chart(self) -> alt.TopLevelMixin:
         """The same as a chart of Altair with its rows, for a notebook."""
-        rows = {name: table.to_dict("records") for name, table in self.tables.items()}
+        rows = {name: pd.DataFrame(table).to_dict("records") for name, table in self.tables.items()}
         return alt.Chart.from_dict({**self.filled(), "datasets": rows})

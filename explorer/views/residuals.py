@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-import pandas as pd
-
 from explorer.views import charts
-from explorer.views.plot import Plot
+from explorer.views.plot import Plot, columns
 from explorer.words import Words
 
 HEIGHT = 190
@@ -78,36 +76,28 @@ def sizes(found: dict[str, Sequence], words: Words) -> Plot:
             if stage.layer is not None:
                 where = f"{words('layer.of', n=stage.layer)}, {words(f'part.{stage.kind}')}"
                 where += f", {words('residuals.norm')}" if stage.normed else ""
-            rows.append(
-                {
-                    "at": sums + 0.5 * stage.normed,
-                    "size": float(stage.rms.mean()),
-                    "norm": words(f"norm.{norm}"),
-                    "where": where,
-                }
-            )
-    frame = pd.DataFrame(rows).rename(columns={"at": words("residuals.sums"), "where": words("residuals.where")})
-    return charts.curves(
-        frame, words("residuals.sums"), "size", "norm", label=words("residuals.where"), width=460, height=HEIGHT
-    )
+            rows.append((sums + 0.5 * stage.normed, float(stage.rms.mean()), words(f"norm.{norm}"), where))
+    axis, place = words("residuals.sums"), words("residuals.where")
+    table = columns((axis, "size", "norm", place), rows)
+    return charts.curves(table, axis, "size", "norm", label=place, width=460, height=HEIGHT)
 
 
 def moved(rows: Sequence, at: int, words: Words) -> Plot:
     """How far padding moves one token under both norms: `analysis.norms.padded`."""
     axis = words("residuals.padding")
-    frame = pd.DataFrame(
-        {axis: row.padding, "moved": float(by[at]), "norm": words(f"residuals.{norm}")}
+    found = [
+        (row.padding, float(by[at]), words(f"residuals.{norm}"))
         for norm in ("batch", "layer")
         for row in rows
         for by in (row.moved_by_batch if norm == "batch" else row.moved_by_layer,)
-    )
-    return charts.curves(frame, axis, "moved", "norm", width=300, height=HEIGHT)
+    ]
+    table = columns((axis, "moved", "norm"), found)
+    return charts.curves(table, axis, "moved", "norm", width=300, height=HEIGHT)
 
 
 def gradients(rows: Sequence, words: Words) -> Plot:
     """The sizes of a sublayer's gradients over its layers, a line for each norm order, in thousandths."""
     axis = words("layer")
-    frame = pd.DataFrame(
-        {axis: row.layer, "gradient": 1000 * row.rms, "norm": words(f"norm.{row.norm}")} for row in rows
-    )
-    return charts.curves(frame, axis, "gradient", "norm", width=460, height=HEIGHT)
+    found = [(row.layer, 1000 * row.rms, words(f"norm.{row.norm}")) for row in rows]
+    table = columns((axis, "gradient", "norm"), found)
+    return charts.curves(table, axis, "gradient", "norm", width=460, height=HEIGHT)

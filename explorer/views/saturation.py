@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from functools import cache
 
 import altair as alt
-import pandas as pd
 
 from explorer.views import charts
-from explorer.views.plot import Plot
+from explorer.views.plot import Plot, columns
 from explorer.words import Words
 
 HEIGHT = 150  # px of the bars
@@ -16,22 +15,18 @@ NAMED = 16  # keys whose tokens can be written under their bars
 
 def random_scores(rows: Sequence, words: Words, measure: str) -> Plot:
     """A measure of `analysis.attention.random_saturation` (`spread`, `deviation`) over d_k, scaled and not."""
-    frame = pd.DataFrame(
-        {
-            "d_k": row.d_k,
-            "measure": getattr(row, measure),
-            "scaling": words("saturation.scaled" if row.scaled else "saturation.raw"),
-        }
-        for row in rows
+    said = {scaled: words("saturation.scaled" if scaled else "saturation.raw") for scaled in (True, False)}
+    found = [(row.d_k, getattr(row, measure), said[row.scaled]) for row in rows]
+    return charts.curves(
+        columns(("d_k", "measure", "scaling"), found), "d_k", "measure", "scaling", width=300, height=150
     )
-    return charts.curves(frame, "d_k", "measure", "scaling", width=300, height=150)
 
 
 def one_query(scaled: Sequence[float], raw: Sequence[float], labels: Sequence[str], words: Words) -> Plot:
     """A query's weights on its keys: bars as the model has them, lines as they would be without the division."""
-    frame = pd.DataFrame({"key": range(len(labels)), "label": labels, "scaled": scaled, "raw": raw})
+    keys = {"key": range(len(labels)), "label": labels, "scaled": scaled, "raw": raw}
     numbers = {"count": len(labels), "room": 300 / len(labels)}
-    return Plot(_one_query(words.language, len(labels) <= NAMED), {"keys": frame}, numbers)
+    return Plot(_one_query(words.language, len(labels) <= NAMED), {"keys": keys}, numbers)
 
 
 @cache

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from functools import cache
 
 import altair as alt
-import pandas as pd
 
 from explorer.views import tables
 from explorer.views.charts import BEST, INK, PADDING
-from explorer.views.plot import Plot
+from explorer.views.plot import Plot, columns
 from explorer.words import Words
 
 STEP, BAR = 38, 12  # px: a bar with its name above it, and the bar
@@ -28,19 +27,20 @@ def table(parts: Sequence, words: Words) -> str:
 def multiplications(parts: Sequence, words: Words) -> Plot:
     """A bar for the multiplications of each part in a whole pass, and in it one for those of a step with a cache."""
     counted = [part for part in parts if part.multiplied_whole]
-    frame = pd.DataFrame(
-        {
-            "place": place,
-            "part": words(f"generation.cache.of.{part.name}"),
-            "whole": part.multiplied_whole,
-            "anew": part.multiplied_anew,
-            "counts": f"{part.multiplied_whole:,} → {part.multiplied_anew:,}",
-            "light": WHOLE,
-            "dark": BEST,
-        }
+    rows = [
+        (
+            place,
+            words(f"generation.cache.of.{part.name}"),
+            part.multiplied_whole,
+            part.multiplied_anew,
+            f"{part.multiplied_whole:,} → {part.multiplied_anew:,}",
+            WHOLE,
+            BEST,
+        )
         for place, part in enumerate(counted)
-    )
-    return Plot(_multiplications(words.language, len(frame)), {"parts": frame})
+    ]
+    names = ("place", "part", "whole", "anew", "counts", "light", "dark")
+    return Plot(_multiplications(words.language, len(rows)), {"parts": columns(names, rows)})
 
 
 @cache

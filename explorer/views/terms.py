@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 
 import altair as alt
-import pandas as pd
 
 from explorer.glossary import Arithmetic, Factor, Term
 from explorer.views.numerals import number
-from explorer.views.plot import Plot
+from explorer.views.plot import Plot, Table
 from explorer.words import Words
 
 HEIGHT = 170  # px of the chart
@@ -68,20 +68,24 @@ def sources(cell: Arithmetic) -> list[Factor]:
     return list(found.values())
 
 
-def table(terms: Sequence[Term]) -> pd.DataFrame:
-    """The terms in the order of the sum: their number, value, running sum."""
-    values = pd.Series([term.value for term in terms], dtype=float)
-    return pd.DataFrame({"term": range(len(terms)), "value": values, "sum": values.cumsum()})
+def table(terms: Sequence[Term]) -> dict[str, Sequence]:
+    """The terms in the order of the sum, in columns: their number, value, running sum."""
+    values = [float(term.value) for term in terms]
+    return {"term": range(len(terms)), "value": values, "sum": list(accumulate(values))}
 
 
-def chart(terms: pd.DataFrame, words: Words) -> Plot:
+def chart(terms: Table, words: Words) -> Plot:
     """Every term as a bar below, and their running sum as steps above; each on a scale of its own, both with a zero."""
-    result = terms.tail(1).assign(said=number(terms["sum"].iloc[-1]))
+    last, total = len(terms["term"]) - 1, terms["sum"][-1]
     (low, high), (least, most) = _domain(terms["value"]), _domain(terms["sum"])
     return Plot(
         _chart(words.language),
-        {"terms": terms, "result": result, "ends": terms.iloc[[0, -1]]},
-        {"last": len(terms) - 1, "low": low, "high": high, "least": least, "most": most},
+        {
+            "terms": terms,
+            "result": {"term": [last], "sum": [total], "said": [number(total)]},
+            "ends": {"term": [0, last]},
+        },
+        {"last": last, "low": low, "high": high, "least": least, "most": most},
     )
 
 
@@ -124,7 +128,7 @@ def _chart(language: str) -> dict:
     )
 
 
-def _domain(values: pd.Series) -> list[float]:
+def _domain(values: Sequence[float]) -> tuple[float, float]:
     """From the least to the largest of the values and zero."""
-    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
-    return [low, high] if high > low else [low, low + 1.0]
+    low, high = min(0.0, *values), max(0.0, *values)
+    return low, high if high > low else low + 1.0
