@@ -116,16 +116,19 @@ def ringed(weights) -> int:
 def test_the_ring_is_there_at_once_and_gives_way_to_what_the_server_says(page, address):
     page.goto(f"{address}/?slow=1.5&refused=3")
     weights = stage(page)
-    box, left = weights.locator(".chip").nth(3).bounding_box(), weights.bounding_box()["x"]
-    row, column = box["y"] + box["height"] / 2, left + 130
+
+    def click(row: int) -> None:
+        box = weights.locator(".chip").nth(row).bounding_box()
+        page.mouse.click(box["x"] + 130, box["y"] + box["height"] / 2)
+
     assert ringed(weights) == 0
-    page.mouse.click(column, row)  # the page takes no choice of this row
+    click(3)  # the page takes no choice of this row
     assert ringed(weights) == 1
     page.get_by_text("clicks 1").wait_for()
     gone = "stage => !stage.querySelector('svg rect[stroke-width=\"2\"]')"
     page.wait_for_function(gone, arg=weights.element_handle())
     page.get_by_text("none", exact=True).wait_for()
-    page.mouse.click(column, row + box["height"])
+    click(4)
     assert ringed(weights) == 1
     page.get_by_text("weights (0, 4,").wait_for()
     page.get_by_text("clicks 2").wait_for()
