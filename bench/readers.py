@@ -1,6 +1,7 @@
 """Many readers at once: how long each waits, what each costs in memory, and whether each sees their own numbers.
 
     python -m bench.readers                             20 readers for a minute; writes bench/readers.json
+    python -m bench.readers --processes 2               the same, shared out among two servers, as behind nginx
     python -m bench.readers --minutes 10 --readers 4    a soak: the memory after each minute; writes bench/soak.json
 
 Each reader goes their own way, another one from each number: to another page, to another sentence, to another model,
@@ -23,6 +24,7 @@ import random
 import re
 import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import urlencode
@@ -233,13 +235,14 @@ def resident(server: subprocess.Popen) -> float:
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
 
-async def crowd(address: str, numbers: range, minutes: float) -> dict[int, list[dict]]:
-    """Readers who come within the time of one thought, and go their ways for some minutes: by number."""
+async def crowd(addresses: Sequence[str], numbers: range, minutes: float) -> dict[int, list[dict]]:
+    """Readers who come within the time of one thought, to one server after the other, and go their ways for some
+    minutes: by number."""
     until = time.monotonic() + 60 * minutes
 
     async def come(at: int, number: int) -> list[dict]:
         await asyncio.sleep(THOUGHT * at / len(numbers))
-        return await go(address, number, until)
+        return await go(addresses[at % len(addresses)], number, until)
 
     ways = await asyncio.gather(*(come(at, number) for at, number in enumerate(numbers)))
     return dict(zip(numbers, ways, strict=True))
@@ -295,28 +298,31 @@ def times(ways: dict[int, list[dict]]) -> dict[str, dict]:
     }  # fmt: skip
 
 
-def many(readers: int, minutes: float) -> dict:
-    """Many readers at once, after one who has gone far enough to fill the caches that all of them share."""
-    server, address = serve()
+def many(readers: int, minutes: float, processes: int) -> dict:
+    """Many readers at once, after one on each server who has gone far enough to fill the caches that all share."""
+    servers = [serve() for _ in range(processes)]
     try:
-        rest = resident(server)
-        asyncio.run(go(address, WARMING, None, WARM))
-        alone = asyncio.run(visits(server, address, readers))
-        warm, load = resident(server), os.getloadavg()[0]
-        ways = asyncio.run(crowd(address, range(readers), minutes))
-        full = resident(server)
+        rest = resident(servers[0][0])
+        for _, address in servers:
+            asyncio.run(go(address, WARMING, None, WARM))
+        alone = asyncio.run(visits(*servers[0], readers))
+        warm, load = sum(resident(server) for server, _ in servers), os.getloadavg()[0]
+        ways = asyncio.run(crowd([address for _, address in servers], range(readers), minutes))
+        full = sum(resident(server) for server, _ in servers)
     finally:
-        server.terminate()
+        for server, _ in servers:
+            server.terminate()
     seen = sum(map(len, ways.values()))
     memory = {
-        "at rest": round(rest),
-        "after one reader": round(warm),
+        "a process at rest": round(rest),
+        "after one reader each": round(warm),
         "after all": round(full),
         "a visit that reads nothing new": round(alone, 1),
         "a reader with what was read": round((full - warm) / readers, 1),
     }
     return {
         "readers": readers,
+        "processes": processes,
         "minutes": minutes,
         "cores": os.cpu_count(),
         "load before": round(load, 1),
@@ -333,7 +339,7 @@ def soak(readers: int, minutes: int) -> dict:
     memory, ways = [round(resident(server))], {}
     try:
         for minute in range(minutes):
-            ways |= asyncio.run(crowd(address, range(minute * readers, (minute + 1) * readers), 1))
+            ways |= asyncio.run(crowd([address], range(minute * readers, (minute + 1) * readers), 1))
             memory.append(round(resident(server)))
             print(f"minute {minute + 1}: {memory[-1]} MB", flush=True)
     finally:
@@ -346,12 +352,17 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m bench.readers", description=__doc__.partition("\n")[0])
     parser.add_argument("--readers", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=1)
+    parser.add_argument("--processes", type=int, default=1)
     chosen = parser.parse_args()
     long = chosen.minutes > 1
-    found = soak(chosen.readers, round(chosen.minutes)) if long else many(chosen.readers, chosen.minutes)
-    for name, value in found.items():
-        print(f"{name}: {value}")
-    (FOLDER / ("soak.json" if long else "readers.json")).write_text(json.dumps(found, indent=1) + "\n")
+    if long:
+        found, name = soak(chosen.readers, round(chosen.minutes)), "soak"
+    else:
+        found = many(chosen.readers, chosen.minutes, chosen.processes)
+        name = "readers" if chosen.processes == 1 else f"readers_{chosen.processes}"
+    for key, value in found.items():
+        print(f"{key}: {value}")
+    (FOLDER / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

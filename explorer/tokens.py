@@ -66,6 +66,7 @@ class Tokenizer:
 
     def __init__(self, bpe: tokenizers.Tokenizer):
         self._bpe = bpe
+        self._alone: dict[int, Token] = {}
 
     @classmethod
     def load(cls, path: str | Path) -> "Tokenizer":
@@ -126,9 +127,13 @@ class Tokenizer:
 
     def token(self, id: int) -> Token:
         """An entry of the vocabulary on its own, as a prediction names it; bytes that spell no character as hex."""
-        if id < len(SPECIAL_TOKENS):
-            return Token(id, self.entries[id], SPECIAL_TOKENS[id], 0, len(SPECIAL_TOKENS[id]), special=True)
-        return self.tokens([id])[0]
+        if id not in self._alone:
+            if id < len(SPECIAL_TOKENS):
+                name = SPECIAL_TOKENS[id]
+                self._alone[id] = Token(id, self.entries[id], name, 0, len(name), special=True)
+            else:
+                self._alone[id] = self.tokens([id])[0]
+        return self._alone[id]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text that ids spell, in whole characters. An unfinished last character is held back (see `unfinished`).

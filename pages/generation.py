@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from explorer import controls, passes, reader
+from explorer import controls, passes, reader, serving
 from explorer.address import fingerprint, whole_number
 from explorer.analysis.generation import Settings, Step, mean_log_probability
 from explorer.analysis.predictions import prediction
@@ -101,6 +101,7 @@ def write(writing: Writing, settings: Settings) -> list[Step]:
                 st.button(words("generation.stop"), on_click=lambda: writing.halt(st.session_state["generation done"]))
         if bar is not None:
             bar.progress(len(steps) / number, words("generation.writing", n=len(steps)))
+            serving.turns.pause()
     slot.empty()
     return steps
 

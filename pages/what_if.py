@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from explorer import changes, controls, panel, reader, trial
+from explorer import changes, controls, panel, reader, serving, trial
 from explorer.analysis import edits, sweeps
 from explorer.analysis.predictions import prediction
 from explorer.analysis.stream import stages
@@ -118,6 +118,7 @@ def go_on(sweep: Sweep, slot) -> None:
         st.button(words("generation.stop"), key="sweep stop", on_click=start, args=("off",))
     for _ in sweep.go_on():
         bar.progress(*progress())
+        serving.turns.pause()
     st.rerun()
 
 
