@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from explorer.words import Words
@@ -230,3 +231,23 @@ def test_of_two_cells_in_two_pictures_the_last_counts(address, page):
         page.wait_for_timeout(pause)
         layers.nth(n % 3).dispatch_event("click")
         ends_with(page, layer=str(n % 3), pair=cell.split(",", 1)[1], whose="right")
+
+
+@pytest.mark.parametrize(
+    ("path", "spot", "says"),
+    [
+        ("/feed_forward", "[class*=st-key-tokens] button.chip >> nth=4", {"at": "4"}),
+        ("/heads", ".map button.cell >> nth=6", {"head": "2"}),
+        ("/attention", ".frame .chip.pick >> nth=3", {"at": "3"}),
+    ],
+)
+def test_what_is_pressed_while_the_page_changes_is_clicked_when_it_is_let_go(address, page, path, spot, says):
+    open_app(page, address, f"{path}?lang=en&arch=decoder&s=The+cat+sat+on+the+mat.&at=1")
+    page.locator(spot).scroll_into_view_if_needed()
+    page.locator(spot).hover()
+    page.mouse.down()
+    radios(page, "Layer norm").nth(1).dispatch_event("click")
+    ends_with(page, norm="post")
+    page.wait_for_timeout(500)
+    page.mouse.up()
+    ends_with(page, norm="post", **says)

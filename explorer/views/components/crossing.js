@@ -254,7 +254,9 @@ const drawn = new WeakMap();
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector("#root");
   markDark(root);
-  if (data.kind === "needs") { needs(data, root, setTriggerValue); return; }
-  if (!drawn.has(root)) drawn.set(root, new Crossing(root));
-  drawn.get(root).show(data, setTriggerValue);
+  released(root, () => {
+    if (data.kind === "needs") { needs(data, root, setTriggerValue); return; }
+    if (!drawn.has(root)) drawn.set(root, new Crossing(root));
+    drawn.get(root).show(data, setTriggerValue);
+  });
 }

@@ -26,10 +26,39 @@ const finely = (owner, draw) => (scale) => {
   return () => { owner.fine = 0; draw(); };
 };
 
+const held = new WeakMap(); // where a button may be held down -> what is drawn once it is let go
+
+/** Draw anew, but not under a finger: what is gone before it is let go of was never clicked. */
+function released(root, draw) {
+  if (!held.has(root)) {
+    held.set(root, { down: false, draw: null });
+    root.addEventListener("pointerdown", () => {
+      const press = held.get(root), up = new AbortController();
+      press.down = true;
+      for (const end of ["pointerup", "pointercancel"]) {
+        addEventListener(end, () => {
+          up.abort();
+          setTimeout(() => { // the click comes first
+            press.down = false;
+            const late = press.draw;
+            press.draw = null;
+            late?.();
+          });
+        }, { signal: up.signal, capture: true });
+      }
+    }, { capture: true });
+  }
+  const press = held.get(root);
+  if (press.down) press.draw = draw;
+  else draw();
+}
+
 /** Draw anew, and leave the focus where it was: whoever walks by keys would else begin again at the top of the page. */
 function refocused(root, draw) {
-  const takers = () => [...root.querySelectorAll("button, [tabindex]")];
-  const at = takers().indexOf(root.getRootNode().activeElement);
-  draw();
-  if (at >= 0) takers()[Math.min(at, takers().length - 1)]?.focus({ preventScroll: true });
+  released(root, () => {
+    const takers = () => [...root.querySelectorAll("button, [tabindex]")];
+    const at = takers().indexOf(root.getRootNode().activeElement);
+    draw();
+    if (at >= 0) takers()[Math.min(at, takers().length - 1)]?.focus({ preventScroll: true });
+  });
 }

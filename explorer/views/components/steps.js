@@ -533,5 +533,5 @@ class Steps {
 export default function (component) {
   const root = component.parentElement.querySelector("#root");
   if (!mounted.has(root)) mounted.set(root, new Steps(root));
-  mounted.get(root).show(component);
+  released(root, () => mounted.get(root).show(component));
 }
