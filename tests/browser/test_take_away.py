@@ -32,7 +32,7 @@ def opened(page, address: str, path: str):
     settled(page)
     page.locator(".st-key-take-away button").first.click()
     box = page.locator("#take-away")
-    box.locator("li, .head").first.wait_for()
+    box.locator("li").first.wait_for()  # those that are drawn after it was opened join the list
     settled(page)
     return box
 

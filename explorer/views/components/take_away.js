@@ -11,6 +11,8 @@ function save(name, content, kind) {
 /** A title as the name of a file, in any script. */
 const filed = (text) => text.normalize("NFC").replaceAll(/[^\p{L}\p{N}]+/gu, "-").replaceAll(/^-+|-+$/g, "").slice(0, 60).toLowerCase() || "picture";
 
+const AGAIN = 400; // milliseconds after which it is looked again which pictures there are
+
 class TakeAway {
   constructor(parent) {
     this.root = element("div");
@@ -62,7 +64,18 @@ class TakeAway {
     this.page.textContent = words.page;
     this.page.title = words.page_help;
     this.copy.textContent = words.link;
-    const found = listed(words);
+    this.offered = null;
+    this.offer();
+    clearInterval(this.looking); // pictures may still be on their way, or give way to others
+    this.looking = setInterval(() => this.offer(), AGAIN);
+  }
+
+  /** The pictures that are on the page now. */
+  offer() {
+    const { data } = this, { words } = data, found = listed(words);
+    const same = ({ host, title }, at) => this.offered[at].host === host && this.offered[at].title === title;
+    if (this.offered?.length === found.length && found.every(same)) return;
+    this.offered = found;
     this.head.textContent = found.length ? words.pictures : words.no_pictures;
     this.list.replaceChildren(...found.map(({ host, title: said }) => {
       const line = element("li"), name = element("span", "name", said);
@@ -93,5 +106,8 @@ export default function (component) {
   const parent = component.parentElement;
   if (!mounted.has(parent)) mounted.set(parent, new TakeAway(parent));
   mounted.get(parent).show(component);
-  return () => mounted.get(parent)?.list.querySelectorAll("li").forEach((line) => line.onpointerleave());
+  return () => {
+    clearInterval(mounted.get(parent)?.looking);
+    mounted.get(parent)?.list.querySelectorAll("li").forEach((line) => line.onpointerleave());
+  };
 }
