@@ -104,7 +104,7 @@ def go(layer: int, to: int) -> None:
 
 told, formulas = st.columns([5, 4], gap="large")
 with told:
-    st.subheader(words("attention.what"), anchor=False)
+    st.header(words("attention.what"), anchor=False)
     st.markdown(prose["what"])
     st.markdown(
         words(
@@ -120,10 +120,10 @@ with told:
     if len(view.attentions) == 1:
         st.button(words("attention.to_cross"), type="tertiary", on_click=reader.switch, args=("encoder-decoder",))
 with formulas:
-    st.subheader(words("attention.formulas"), anchor=False)
+    st.header(words("attention.formulas"), anchor=False)
     lines = [glossary.entry(f"{path}.{name}", trace).formula.replace("=", "&=", 1) for name in FORMULAS]
     st.latex(r"\begin{aligned}" + r"\\[6pt]".join(lines) + r"\end{aligned}")
-    st.subheader(words("attention.habits"), anchor=False)
+    st.header(words("attention.habits"), anchor=False)
     st.markdown(prose["habits"])
     heads = [one for one in attention.measures(trace) if one.stack == stack and one.kind.startswith(which.sublayer)]
     with st.container(key="links-heads"):
@@ -142,7 +142,7 @@ with formulas:
 
 # Why the scores are divided
 
-st.subheader(words("attention.divide"), anchor=False)
+st.header(words("attention.divide"), anchor=False)
 told, random, own = st.columns([10, 9, 10], gap="medium")
 with told:
     st.markdown(prose["divide"])
@@ -176,7 +176,7 @@ with own:
 
 # Why minus infinity and not 0
 
-st.subheader(words("attention.mask"), anchor=False)
+st.header(words("attention.mask"), anchor=False)
 allowed = trace[f"{path}.allowed"].tensor
 if bool(allowed.all()):
     st.markdown(prose["no mask one" if len(asking) == 1 else f"no mask {'cross' if crossing else 'self'}"])
@@ -219,5 +219,5 @@ with st.expander(words("numbers.table")):
         ],
         key="numbers",
     )
-st.subheader(words("references"), anchor=False)
+st.header(words("references"), anchor=False)
 st.markdown(prose["references"])

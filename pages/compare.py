@@ -363,7 +363,7 @@ def probabilities(view, what: str):
 
 def predictions(sides: Sides, everywhere: bool) -> None:
     """What both sides expect at the places that are followed, or `everywhere` too, and how much of it differs."""
-    st.subheader(words("compare.predictions"), anchor=False)
+    st.header(words("compare.predictions"), anchor=False)
     if sides.what == "head":
         st.markdown(words("compare.one_pass"))
         return

@@ -229,7 +229,7 @@ else:
 
     # What it needs
 
-    st.subheader(words("crossing.needs"), anchor=False)
+    st.header(words("crossing.needs"), anchor=False)
     controls.unedited(view)
     looks = measured.looks(view.plain.trace)
     every = len(source) * len(target) <= PAIRS
@@ -263,7 +263,7 @@ else:
 
     # Where it comes from
 
-    st.subheader(words("crossing.vectors"), anchor=False)
+    st.header(words("crossing.vectors"), anchor=False)
     st.markdown(prose["vectors"])
     left, right = st.columns(2, gap="medium")
     with left:
@@ -278,7 +278,7 @@ else:
         plate(values, head=view.head, scale="value")
     arithmetic(asking, memory, queries, keys, values)
 
-    st.subheader(words("crossing.maps"), anchor=False)
+    st.header(words("crossing.maps"), anchor=False)
     st.markdown(prose["maps"])
     where = words("crossing.of.head", layer=view.layer, head=view.head)
     inside, across = st.columns(2, gap="medium")

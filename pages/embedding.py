@@ -64,7 +64,7 @@ def open_position(position: int, dimension: int) -> None:
 
 
 token = chip(tokens[place].label)
-st.subheader(words("embedding.steps", token=token), anchor=False)
+st.header(words("embedding.steps", token=token), anchor=False)
 scale = limits.limit(trace, paths["output"])
 drawn, told = st.columns([9, 4], gap="large")
 with drawn:
@@ -93,7 +93,7 @@ if step:
 
 # Positions
 
-st.subheader(words("embedding.positions"), anchor=False)
+st.header(words("embedding.positions"), anchor=False)
 drawn, told = st.columns([9, 4], gap="large")
 with drawn:
     matrix(
@@ -131,7 +131,7 @@ with told:
 
 flat, near = st.columns([9, 4], gap="large")
 with near:
-    st.subheader(words("embedding.nearest", token=token), anchor=False)
+    st.header(words("embedding.nearest", token=token), anchor=False)
     table = view.run.model.embedding.detach()
     found = embedding.nearest(table, tokens[place].id)
     bars(
@@ -142,7 +142,7 @@ with near:
     st.markdown(prose["nearest"])
 
 with flat:
-    st.subheader(words("embedding.map"), anchor=False)
+    st.header(words("embedding.map"), anchor=False)
     plane = embedding.plane(trace, stack)
     ends = [0] + [i for i, stage in enumerate(plane.stages) if stage.kind == "feed_forward"]
     names = {
@@ -176,7 +176,7 @@ with flat:
 
 # Length
 
-st.subheader(words("embedding.length"), anchor=False)
+st.header(words("embedding.length"), anchor=False)
 drawn, told = st.columns([9, 4], gap="large")
 told.markdown(prose["length"])
 with drawn:
@@ -194,7 +194,7 @@ with drawn:
     parts = [f"{words(f'card.part.{part}')} **{n:,}**" for part, n in passes.sizes(view.choices.model).items()]
     st.markdown(f":gray[{words('embedding.parts')}] {' · '.join(parts)}")
 
-st.subheader(words("embedding.beyond"), anchor=False)
+st.header(words("embedding.beyond"), anchor=False)
 pairs = len(config.stacks) > 1
 st.markdown(prose["beyond encoder-decoder" if pairs else "beyond"].format(english=len(memory.sentences("en"))))
 if reader.option("far") == "1":
@@ -210,5 +210,5 @@ if reader.option("far") == "1":
 else:
     st.button(words("embedding.measure"), on_click=reader.set_option, args=("far", "1"))
 
-st.subheader(words("references"), anchor=False)
+st.header(words("references"), anchor=False)
 st.markdown(prose["references"])

@@ -202,7 +202,7 @@ if not masked and not tokens[place].special:
 explained, counted = st.columns([5, 4], gap="large")
 with explained:
     st.markdown(prose["what"])
-    st.subheader(words("ff.memory"), anchor=False)
+    st.header(words("ff.memory"), anchor=False)
     st.markdown(prose["memory"])
     st.markdown(prose[f"reading {value.reading}"])
 with counted:
@@ -221,7 +221,7 @@ with counted:
             output=numerals.number(float(mixed.output.norm()), 3),
         )
     )
-    st.subheader(words("ff.gates"), anchor=False)
+    st.header(words("ff.gates"), anchor=False)
     st.markdown(prose["gates"])
     rows = []
     for number in range(config.layers):
@@ -235,7 +235,7 @@ with counted:
 
 alone, dropping = st.columns([5, 4], gap="large")
 with alone:
-    st.subheader(words("ff.alone"), anchor=False)
+    st.header(words("ff.alone"), anchor=False)
     controls.unedited(view)
     found = {
         name: passes.others_turned(view.choices.model, *ids, f"{layer}{name}", place)
@@ -248,7 +248,7 @@ with alone:
         rows.append([words(f"part.{name}"), numerals.number(moved.difference, 3), same])
     st.markdown(table([words(f"ff.alone.{name}") for name in ("sublayer", "moved", "same")], rows))
 with dropping:
-    st.subheader(words("ff.dropout"), anchor=False)
+    st.header(words("ff.dropout"), anchor=False)
     st.markdown(prose["dropout"].format(share=percent(config.dropout)))
     controls.unedited(view)
     draw = reader.whole("draw", 1, 100_000)
@@ -271,5 +271,5 @@ with dropping:
         args=("draw", str(draw + 1)),
     )
 
-st.subheader(words("references"), anchor=False)
+st.header(words("references"), anchor=False)
 st.markdown(prose["references"])

@@ -268,7 +268,7 @@ def step_by_step(writing: Writing) -> tuple[int, ...]:
 
 def what_a_cache_saves(writing: Writing, ids: tuple[int, ...]) -> None:
     """How much of the last pass was there a step before, and the last step in both ways: whole and with a cache."""
-    st.subheader(words("generation.cache"), anchor=False)
+    st.header(words("generation.cache"), anchor=False)
     said, shown = st.columns([6, 5], gap="large")
     said.markdown(prose["cache"])
     if writing.view.config.architecture == "encoder-decoder":

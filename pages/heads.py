@@ -60,7 +60,7 @@ token = chip(asking[place].label)
 # All heads of the layer
 
 title = "heads.all" if config.heads > 1 else "heads.one"
-st.subheader(words(title, n=config.heads, layer=view.layer), anchor=False)
+st.header(words(title, n=config.heads, layer=view.layer), anchor=False)
 if config.heads <= 2 or (mode == "map" and max(len(asking), len(asked)) > WIDE):  # there is room beside the maps
     drawn, told = st.columns([7, 4], gap="large")
     why = more = told
@@ -104,7 +104,7 @@ panel.show(view, "heads", f"{path}.weights")
 
 # What a head looks at
 
-st.subheader(words("heads.map"), anchor=False)
+st.header(words("heads.map"), anchor=False)
 measured = attention.measures(trace)
 attentions = list(dict.fromkeys(row.path for row in measured))
 rows = []
@@ -187,7 +187,7 @@ with told:
 
 # From the whole vector to one head
 
-st.subheader(words("heads.slice"), anchor=False)
+st.header(words("heads.slice"), anchor=False)
 drawn, told = st.columns([9, 4], gap="large")
 told.markdown(prose["slice"])
 symbol = glossary.entry(read_by(trace, f"{path}.queries"), trace).symbol
@@ -241,7 +241,7 @@ panel.show(view, "heads", read, f"{path}.queries")
 
 # Joined and mixed
 
-st.subheader(words("heads.joined"), anchor=False)
+st.header(words("heads.joined"), anchor=False)
 drawn, told = st.columns([9, 4], gap="large")
 given = attention.contributions(trace, path)
 names = [words("heads.row", n=at) for at in range(config.heads)]
@@ -284,5 +284,5 @@ with told:
     plot(charts.shares(of_focus, head, words), key="shares")
 panel.show(view, "heads", f"{path}.heads", f"{path}.concat", f"{path}.output")
 
-st.subheader(words("references"), anchor=False)
+st.header(words("references"), anchor=False)
 st.markdown(prose["references"])

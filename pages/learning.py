@@ -29,7 +29,7 @@ watched = checkpoints.WATCHED[config.architecture]
 
 tokens = view.tokens[view.stack]
 place = view.focus
-st.subheader(words("learning.watch"), anchor=False)
+st.header(words("learning.watch"), anchor=False)
 if view.choices.model != watched or view.edited:
     st.caption(words("learning.watched", model=watched))
 share = controls.pick_option("share", SHARES, lambda share: words(f"learning.share.{share}"), "1")
@@ -88,7 +88,7 @@ st.markdown(prose["watch"])
 
 # Two orders, or several numbers of heads: what was written down in training
 
-st.subheader(words("learning.curves"), anchor=False)
+st.header(words("learning.curves"), anchor=False)
 offered = ("norm", "heads")
 apart = controls.pick_option("apart", offered, lambda one: words(f"learning.apart.{one}"), "norm")
 if apart == "norm":
@@ -120,7 +120,7 @@ with placed:
 
 # The figures of all
 
-st.subheader(words("learning.all"), anchor=False)
+st.header(words("learning.all"), anchor=False)
 every = {name: passes.card(name) if name in known else None for name in checkpoints.MODELS}
 for kind, place in zip(ARCHITECTURES, st.columns(3, gap="large"), strict=True):
     place.markdown(learning.table(kind, every, view.choices.model, words))
@@ -139,7 +139,7 @@ with bears:
 
 # What the number of heads changes in what heads do
 
-st.subheader(words("learning.habits"), anchor=False)
+st.header(words("learning.habits"), anchor=False)
 counts = {n: model_name(config.architecture, config.norm, n) for n in HEADS}
 counts = {n: name for n, name in counts.items() if name in known}
 own = f"{view.stack}.self_attention"
@@ -166,5 +166,5 @@ compared.markdown(table(head, rows))
 said.markdown(prose["habits"])
 controls.unedited(view)
 
-st.subheader(words("references"), anchor=False)
+st.header(words("references"), anchor=False)
 st.markdown(prose["references"])

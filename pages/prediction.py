@@ -100,7 +100,7 @@ def output() -> None:
     table, entrance = parameter(trace, table_path), glossary.inputs("logits", trace)["x"]
     logits, probabilities = trace["logits"].tensor[place], trace["probabilities"].tensor[place]
     title = words("prediction.behind", n=place) if masking else words("prediction.after", token=bold(tokens[place].id))
-    st.subheader(title, anchor=False)
+    st.header(title, anchor=False)
     picture, dials = st.columns([8, 5], gap="large")
     with dials:
         one, two, three = st.columns(3)
@@ -213,7 +213,7 @@ def filled() -> None:
 
 def training() -> None:
     """Every position asked, as in training."""
-    st.subheader(words("prediction.training"), anchor=False)
+    st.header(words("prediction.training"), anchor=False)
     picture, told = st.columns([7, 5], gap="large")
     told.markdown(prose["training own" if view.own is not None else f"training {config.architecture}"])
     left_out = 0
@@ -265,7 +265,7 @@ def named(stage) -> str:
 
 def through_the_lens() -> None:
     """What each stage would say."""
-    st.subheader(words("prediction.lens"), anchor=False)
+    st.header(words("prediction.lens"), anchor=False)
     seen, here = lens.grid(trace), lens.lens(trace, place)
     ranks = here.rank(here.final).tolist()
 
@@ -314,7 +314,7 @@ def part_name(part: attribution.Part) -> str:
 
 def pushed() -> None:
     """The parts of the chosen token's logit."""
-    st.subheader(words("prediction.parts", token=bold(token)), anchor=False)
+    st.header(words("prediction.parts", token=bold(token)), anchor=False)
     drawn, told = st.columns([7, 5], gap="large")
     with drawn:
         how = controls.pick_option(
@@ -346,7 +346,7 @@ def pushed() -> None:
 
 def reached() -> None:
     """Change a token, and see which vectors notice."""
-    st.subheader(words("prediction.reach"), anchor=False)
+    st.header(words("prediction.reach"), anchor=False)
     st.markdown(prose[f"reach {config.architecture}"])
     read = ids[0] if masking else ids[1]
     places = [position for position, one in enumerate(tokens) if not one.special or one.id == MASK]
@@ -421,5 +421,5 @@ if asked:
 reached()
 training()
 
-st.subheader(words("references"), anchor=False)
+st.header(words("references"), anchor=False)
 st.markdown(prose["references"])

@@ -158,21 +158,21 @@ arithmetic_panel(view, *chosen, key="residuals", on_open=open_cell)
 
 told, normed = st.columns(2, gap="large")
 with told:
-    st.subheader(words("residuals.add"), anchor=False)
+    st.header(words("residuals.add"), anchor=False)
     st.markdown(prose["add"])
     for norm, trace in passed.items():
         share = norms.unaccounted(trace, stack)
         st.markdown(f"- {words(f'residuals.sum.{norm}', share=numerals.number(share, 2))}")
     controls.what_if(view, *(Change(action, stack, view.layer, kind) for action in ("unlinked", "off")))
 with normed:
-    st.subheader(words("residuals.norm_title"), anchor=False)
+    st.header(words("residuals.norm_title"), anchor=False)
     st.markdown(prose["norm"])
 
 # Through depth
 
 told, drawn = st.columns([4, 5], gap="large")
 with told:
-    st.subheader(words("residuals.depth"), anchor=False)
+    st.header(words("residuals.depth"), anchor=False)
     st.markdown(prose["depth"])
 with drawn:
     st.markdown(words("residuals.depth.of"))
@@ -181,7 +181,7 @@ with drawn:
 
 # Batch norm beside layer norm
 
-st.subheader(words("residuals.batch_title"), anchor=False)
+st.header(words("residuals.batch_title"), anchor=False)
 reads = read_by(view.trace, f"{norm_path}.mean")
 controls.unedited(view)
 rows = passes.padded(view.choices.model, *read, reads)
@@ -216,7 +216,7 @@ for norm, column in zip(("layer", "batch"), st.columns(2, gap="large"), strict=T
 
 told, drawn = st.columns([4, 5], gap="large")
 with told:
-    st.subheader(words("residuals.start"), anchor=False)
+    st.header(words("residuals.start"), anchor=False)
     st.markdown(prose["start"])
 with drawn:
     with st.spinner(words("residuals.measuring")):
@@ -230,5 +230,5 @@ with drawn:
     last = {one.norm: one.rms for one in fresh if one.layer == config.layers - 1}
     st.markdown(words("residuals.start.last", times=f"{last['post'] / last['pre']:.1f}"))
 
-st.subheader(words("references"), anchor=False)
+st.header(words("references"), anchor=False)
 st.markdown(prose["references"])

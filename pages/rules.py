@@ -283,7 +283,7 @@ def swap(word: swaps.Word, new: str) -> None:
             )
 
 
-st.subheader(words("swap.title"), anchor=False)
+st.header(words("swap.title"), anchor=False)
 word, new = chosen_word()
 told, more = st.columns(2, gap="large")
 told.markdown(prose["swap"])
@@ -397,7 +397,7 @@ def answer(rule: str, runs: dict, place: int, truth: int | None) -> None:
 
 def installed() -> None:
     """Each rule in the running model, and what the model then expects."""
-    st.subheader(words("install.title"), anchor=False)
+    st.header(words("install.title"), anchor=False)
     told, asks = st.columns(2, gap="large")
     told.markdown(prose["install"])
     place, ids, truth = exam()
@@ -423,5 +423,5 @@ def installed() -> None:
 
 
 installed()
-st.subheader(words("references"), anchor=False)
+st.header(words("references"), anchor=False)
 st.markdown(prose["references"])

@@ -128,7 +128,7 @@ formulas.markdown(prose["formula"])
 
 def against_use() -> None:
     """The same text fed with the truth, and with what the model wrote."""
-    st.subheader(words("sees.use"), anchor=False)
+    st.header(words("sees.use"), anchor=False)
     told, picture = st.columns([4, 6], gap="large")
     with told:
         st.markdown(prose["use"])
@@ -182,7 +182,7 @@ def against_use() -> None:
 
 def dropout(asked: Lesson) -> None:
     """The mean loss with draws of dropout, and without."""
-    st.subheader(words("sees.dropout"), anchor=False)
+    st.header(words("sees.dropout"), anchor=False)
     st.markdown(prose["dropout"])
     if not asked.asked:
         return
@@ -200,7 +200,7 @@ def dropout(asked: Lesson) -> None:
 
 def in_a_batch(asked: Lesson) -> None:
     """The sentence beside another in one batch, with its padding."""
-    st.subheader(words("sees.batch"), anchor=False)
+    st.header(words("sees.batch"), anchor=False)
     st.markdown(f"{prose['batch']} {prose[f'batch {asked.kind}']}")
     sources, questions = lesson.pair(asked, view.choices, masks)
     made = passes.batch(asked.name, sources, questions)
@@ -228,7 +228,7 @@ def in_a_batch(asked: Lesson) -> None:
 
 def the_mask() -> None:
     """What the mask is for: taken from a decoder that had it, and read by one that never did."""
-    st.subheader(words("sees.mask"), anchor=False)
+    st.header(words("sees.mask"), anchor=False)
     decoder, ids = found["decoder"], found["decoder"].question.inputs[: STEPS + 1]
     question = lessons.next_token(ids)
     translator = found["encoder-decoder"]
@@ -294,5 +294,5 @@ with right:
     in_a_batch(found[config.architecture])
 the_mask()
 
-st.subheader(words("references"), anchor=False)
+st.header(words("references"), anchor=False)
 st.markdown(prose["references"])

@@ -94,7 +94,7 @@ with left:
     strange = strangers()
     for stack, tokens in view.tokens.items():
         own = view.own is not None and stack == "decoder"
-        st.subheader(words(f"start.tokens.{'own' if own else stack if len(view.tokens) > 1 else 'one'}"), anchor=False)
+        st.header(words(f"start.tokens.{'own' if own else stack if len(view.tokens) > 1 else 'one'}"), anchor=False)
         strip(
             tokens,
             name=words("start.tokens.alt", n=len(tokens)),
@@ -122,13 +122,13 @@ with right:
     masks = [i for i, token in enumerate(tokens) if token.id == MASK]
     asked = [view.focus] if not masking else masks[:4]
     if not asked:
-        st.subheader(words("start.no_mask"), anchor=False)
+        st.header(words("start.no_mask"), anchor=False)
         st.markdown(prose["no mask"])
     for position in asked:
         found = prediction(view.trace, position)
         label = chip(tokens[position].label)
         title = words("start.masked", n=position) if masking else words("start.next", token=label)
-        st.subheader(title, anchor=False)
+        st.header(title, anchor=False)
         rows = [Bar(passes.tokenizer().token(id), share) for id, share in found.best]
         rows.append(Bar(None, found.others, words("start.others", n=found.vocabulary - len(found.best))))
         bars(rows, name=title, key=f"bars {position}")
@@ -137,7 +137,7 @@ with right:
 
 st.page_link("pages/values.py", label=f":violet[{words('start.values', n=len(view.trace))}]")
 
-st.subheader(words("card.title", name=view.choices.model), anchor=False)
+st.header(words("card.title", name=view.choices.model), anchor=False)
 about = passes.card(view.choices.model)
 kind, size = st.columns([3, 2], gap="large")
 with kind:

@@ -64,7 +64,7 @@ with listed:
 
 with shown:
     with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute", key="named"):
-        st.subheader(name[:1].upper() + name[1:], anchor=False, width="content")
+        st.header(name[:1].upper() + name[1:], anchor=False, width="content")
         st.markdown(f":gray[`{path}`]", width="content")
     said, formula = st.columns([3, 2], vertical_alignment="center")
     said.markdown(entry.sentence[words.language])

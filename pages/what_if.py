@@ -168,7 +168,7 @@ def lane(sweep: Sweep, stack: str) -> switches.Lane:
 def model(tried: Trial) -> tuple:
     """The model as switches, coloured by what each does. Returns the sweep and where its progress is shown."""
     config = tried.view.config
-    st.subheader(words("what_if.model"), anchor=False)
+    st.header(words("what_if.model"), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="named"):
         st.markdown(words("what_if.colours", token=token_of(tried)), width="content")
         if tried.view.edited:
@@ -352,7 +352,7 @@ def named(stage) -> str:
 def through_depth(tried: Trial) -> None:
     """How far the changes moved the stream of each stack, stage by stage."""
     view = tried.view
-    st.subheader(words("what_if.depth"), anchor=False)
+    st.header(words("what_if.depth"), anchor=False)
     if len(view.config.stacks) == 1:
         drawn, told = st.columns([8, 3], gap="large")
     else:
@@ -414,7 +414,7 @@ def second_sentence(view) -> None:
 def patching(tried: Trial) -> list[tuple]:
     """What each vector of a second sentence would do here. Returns the sweep that is offered, if there is one."""
     view, stacks = tried.view, tried.view.config.stacks
-    st.subheader(words("what_if.patch"), anchor=False)
+    st.header(words("what_if.patch"), anchor=False)
     told, typed = st.columns([5, 6], gap="large")
     told.markdown(prose["patch"])
     if len(stacks) > 1:
@@ -490,7 +490,7 @@ offered += patching(tried)
 told, beside = st.columns(2, gap="large")
 told.markdown(prose["what"])
 beside.markdown(prose["why"])
-st.subheader(words("references"), anchor=False)
+st.header(words("references"), anchor=False)
 st.markdown(prose["references"])
 
 for sweep, slot in offered:

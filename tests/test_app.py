@@ -184,7 +184,7 @@ def test_nothing_to_read(text):
     app = visit(s="The cat sat")
     assert shown(app) is not None
     sound(app.text_area(key="s").set_value(text).run())
-    assert shown(app) is None and len(app.subheader) == 0  # no result of an earlier text is left
+    assert shown(app) is None and len(app.header) == 0  # no result of an earlier text is left
     assert app.info[0].value == Words("en")("nothing")
     sound(turn(app, "values"))
     assert app.info[0].value == Words("en")("nothing")
@@ -268,7 +268,7 @@ def test_an_encoder_claims_nothing_without_a_mask():
     words = Words("en")
     assert words("start.no_mask") in texts(app) and words.prose("start")["no mask"] in texts(app)
     app.text_area(key="s").set_value("The [MASK] sat [MASK].").run()
-    titles = [element.value for element in app.subheader]
+    titles = [element.value for element in app.header]
     assert words("start.masked", n=2) in titles and words("start.masked", n=4) in titles
     assert words("start.no_mask") not in titles
 

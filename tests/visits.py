@@ -44,5 +44,5 @@ def reads(app: AppTest, text: str) -> bool:
 
 def texts(app: AppTest) -> str:
     """All that is written on the page, one element a line."""
-    kinds = ("title", "subheader", "markdown", "caption", "info", "warning", "error")
+    kinds = ("title", "header", "markdown", "caption", "info", "warning", "error")
     return "\n".join(element.value for kind in kinds for element in getattr(app, kind))

@@ -196,7 +196,7 @@ main { max-width: 1140px; margin: 0 auto; padding: 24px 16px 48px; }
 header, footer { font-size: 13px; border: 0 solid ${ink}33; overflow-wrap: anywhere; }
 header { border-bottom-width: 1px; margin-bottom: 16px; } footer { border-top-width: 1px; margin-top: 32px; }
 header p { margin: 2px 0; } .still { opacity: .8; margin: 8px 0 12px !important; } a { color: inherit; }
-h1 { font-size: 26px; } h2 { font-size: 20px; } h3 { font-size: 16px; } h1, h2, h3 { line-height: 1.25; margin: 20px 0 8px; }
+h1 { font-size: 26px; } h2 { font-size: 16px; } h3 { font-size: 15px; } h1, h2, h3 { line-height: 1.25; margin: 20px 0 8px; }
 article p, article li { max-width: 66ch; margin: 6px 0; } .row { display: flex; flex-wrap: wrap; gap: 8px 28px; } .row > div { min-width: min(100%, 260px); }
 figure { margin: 8px 0; } figure svg { max-width: 100%; height: auto; display: block; } code, pre { font-family: ui-monospace, Consolas, monospace; font-size: 12.5px; } pre { overflow: auto; padding: 10px 12px; background: ${ink}0d; border-radius: 8px; }
 .box { border: 1px solid ${ink}26; border-radius: 8px; padding: 4px 14px; margin: 8px 0; } .choice { font-size: 13px; opacity: .8; }
