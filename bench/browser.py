@@ -183,6 +183,7 @@ def actions(page: Page, ready: list[str]) -> dict:
     maps = page.locator(".stage")
 
     def cell(round_: int) -> None:
+        maps.first.scroll_into_view_if_needed()
         box = maps.first.bounding_box()
         page.mouse.click(box["x"] + box["width"] * (0.3 + 0.08 * round_), box["y"] + box["height"] * 0.6)
 
