@@ -20,6 +20,7 @@ from explorer.words import chip, verbatim
 
 LISTED = 5  # tokens of a prediction, before and after
 COLUMNS = 12  # positions of a map between two sentences; of longer ones those around the focus
+AT_ONCE = 6  # changes of a sweep that are tried before its bar is drawn again, and others may go first
 GENDER = ("The girl was happy because", "The boy was happy because")
 MASKED = tuple(f"{text} [MASK] had a new ball." for text in GENDER)
 READY = {  # pairs of sentences
@@ -117,8 +118,9 @@ def go_on(sweep: Sweep, slot) -> None:
         bar = st.progress(*progress(), width=320)
         st.button(words("generation.stop"), key="sweep stop", on_click=start, args=("off",))
     for _ in sweep.go_on():
-        bar.progress(*progress())
-        serving.turns.pause()
+        if sweep.done % AT_ONCE == 0:
+            bar.progress(*progress())
+            serving.turns.pause()
     st.rerun()
 
 
