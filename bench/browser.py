@@ -10,7 +10,6 @@ length.
 """
 
 import argparse
-import base64
 import json
 import os
 import socket
@@ -77,6 +76,19 @@ for (const name of ["putImageData", "drawImage", "fillRect", "fill", "stroke", "
   const paint = CanvasRenderingContext2D.prototype[name];
   CanvasRenderingContext2D.prototype[name] = function (...given) { draw(); return paint.apply(this, given); };
 }
+// What goes over the socket, noted here: told to the bench message by message, it would be half of what is measured.
+const wire = window.bench.wire = { sent: [], received: [] };
+const send = WebSocket.prototype.send;
+WebSocket.prototype.send = function (data) {
+  if (!this.noted) {
+    this.noted = true;
+    this.addEventListener("message", ({ data }) => {
+      wire.received.push([performance.now(), data.byteLength ?? data.size ?? data.length]);
+    });
+  }
+  wire.sent.push(performance.now());
+  return send.call(this, data);
+};
 document.addEventListener("DOMContentLoaded", () => watch(document.body, false));
 document.addEventListener("keydown", (event) => { if (event.ctrlKey && event.key === "Enter") start(); }, true);
 document.addEventListener("click", start, true);
@@ -124,22 +136,11 @@ def texts(tokens: int) -> list[str]:
 
 
 class Watched:
-    """A page of the app, and what goes over its socket."""
+    """A page of the app that notes what changes, and what goes over its socket."""
 
     def __init__(self, page: Page):
         self.page = page
-        self.sent: list[float] = []
-        self.received: list[tuple[float, int]] = []
         page.add_init_script(WATCH)
-        wire = page.context.new_cdp_session(page)
-        wire.send("Network.enable")
-        wire.on("Network.webSocketFrameSent", lambda frame: self.sent.append(frame["timestamp"]))
-        wire.on("Network.webSocketFrameReceived", self._receive)
-
-    def _receive(self, frame: dict) -> None:
-        text = frame["response"]["payloadData"]
-        size = len(base64.b64decode(text)) if frame["response"]["opcode"] == 2 else len(text)
-        self.received.append((frame["timestamp"], size))
 
     def settle(self) -> None:
         """Wait until nothing has changed for a while, or nothing will: a page need not show what was chosen."""
@@ -155,18 +156,17 @@ class Watched:
 
     def measure(self, act) -> dict:
         """Milliseconds to the first and the last paint and of the server, and kilobytes received, of an action."""
-        self.sent.clear(), self.received.clear()
+        self.page.evaluate("Object.assign(window.bench.wire, { sent: [], received: [] })")
         act()
         self.settle()
-        painted = self.page.evaluate("Math.max(0, window.bench.changed - window.bench.started)")
-        drawn = self.page.evaluate("Math.max(0, window.bench.drawn - window.bench.started)")
-        server = self.received[-1][0] - self.sent[0] if self.sent and self.received else 0.0
+        noted = self.page.evaluate("window.bench")
+        sent, received = noted["wire"]["sent"], noted["wire"]["received"]
         return {
-            "drawn": drawn,
-            "painted": painted,
-            "server": 1000 * server,
-            "kB": sum(size for _, size in self.received) / 1000,
-            "messages": len(self.sent),
+            "drawn": max(0.0, noted["drawn"] - noted["started"]),
+            "painted": max(0.0, noted["changed"] - noted["started"]),
+            "server": received[-1][0] - sent[0] if sent and received else 0.0,
+            "kB": sum(size for _, size in received) / 1000,
+            "messages": len(sent),
         }
 
 
