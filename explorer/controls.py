@@ -206,7 +206,8 @@ def show(name: str, value: object, on_touch: Callable[[Any], None]) -> dict[str,
 
     A choice that was made elsewhere needs another widget. Until the browser has heard of that choice, it goes on to
     report with every click what the widget showed before; of the same widget this would pass for a touch, and undo the
-    choice. It does so of the widget that is gone, too, and what a widget has said once is no touch.
+    choice. It does so of the widget that is gone, too, and what a widget has said once is no touch. Neither is None:
+    where runs interrupt each other, the browser may begin a widget anew, without its choice. It then gets another, too.
     """
     numbers, heard = (st.session_state.setdefault(kept, {}) for kept in ("widgets", "heard"))
     key = f"{name} {numbers[name]}" if name in numbers else name
@@ -218,7 +219,7 @@ def show(name: str, value: object, on_touch: Callable[[Any], None]) -> dict[str,
 
     def changed() -> None:
         given = st.session_state[key]
-        if given != heard[key]:
+        if given is not None and given != heard[key]:
             heard[key] = given
             on_touch(given)
 

@@ -48,7 +48,7 @@ def known_words() -> None:
             known = meanings.get(word.english)
             meanings[word.english] = f"{known} / {word.korean}" if known else word.korean
 
-        def add(picked: str | None) -> None:
+        def add(picked: str) -> None:
             if picked:
                 reader.set_option("draft", " ".join([*draft, *picked.split()]))
 
