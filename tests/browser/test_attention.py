@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from tests.browser.test_app import settled
+
 SENTENCE = "The+cat+sat+on+the+mat."
 
 
@@ -11,6 +13,7 @@ def opened(page, address, **asked):
     query = "&".join(f"{name}={value}" for name, value in {"lang": "en", "s": SENTENCE, **asked}.items())
     page.goto(f"{address}/attention?{query}")
     page.locator(".frame .chip").first.wait_for(timeout=60_000)
+    settled(page)  # what comes above may still move the table
     return page.locator(".frame .sheet")
 
 
@@ -34,6 +37,8 @@ def test_a_click_opens_the_arithmetic_of_the_number_in_the_table(page, address):
     assert float(result) == pytest.approx(seen, abs=1e-3 * max(1, abs(seen)))
     page.wait_for_function("() => location.search.includes('step=raw_scores%2C2')")
     # the strips: a key's numbers, then the keyboard
+    settled(page)
+    box = sheet.bounding_box()
     page.mouse.click(box["x"] + 162 + 10, box["y"] + 86 + 8)
     panel(page, r"self_attention\.keys\[0, 0, 2\]")
     page.locator(".frame").focus()
