@@ -49,8 +49,7 @@ def known_words() -> None:
             meanings[word.english] = f"{known} / {word.korean}" if known else word.korean
 
         def add(picked: str) -> None:
-            if picked:
-                reader.set_option("draft", " ".join([*draft, *picked.split()]))
+            reader.set_option("draft", " ".join([*draft, *picked.split()]))
 
         with st.container(height=230):
             st.pills(

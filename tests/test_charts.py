@@ -61,12 +61,6 @@ def test_bars_of_one_of_equal_and_of_negative_numbers():
     assert spec["params"] == [{"name": "largest", "value": 2.0}]
 
 
-def test_distribution_of_every_value(recorded):
-    for path, value in recorded.items():
-        spec = finite(charts.distribution(frame(value)).to_dict())
-        assert sum(row["count"] for row in rows(spec)) == int(torch.isfinite(value.tensor).sum()), path
-
-
 def test_curves_end_in_their_name_and_number():
     table = pd.DataFrame({"step": [0, 1, 0, 1], "loss": [3.0, 2.0, 3.0, -2.5], "norm": ["pre", "pre", "post", "post"]})
     spec = finite(charts.curves(table, "step", "loss", "norm").chart().to_dict())
@@ -89,7 +83,7 @@ def test_what_cannot_be_drawn_is_said():
     with pytest.raises(ValueError, match="no column share; it has label, probability"):
         charts.bars(pd.DataFrame({"label": ["a"], "probability": [1]}), "share")
     with pytest.raises(ValueError, match="No finite number"):
-        charts.distribution(pd.DataFrame({"value": [-np.inf, np.nan]}))
+        charts.bars(pd.DataFrame({"label": ["a", "b"], "probability": [-np.inf, np.nan]}))
 
 
 def test_the_names_of_lines_that_end_together_stand_apart():

@@ -12,7 +12,6 @@ from functools import lru_cache
 
 import altair as alt
 import numpy as np
-import pandas as pd
 
 from explorer.views.plot import Plot, Table
 
@@ -77,36 +76,6 @@ def _bars(value: str, label: str, count: int, signed: bool, number: str, width: 
     opacity = alt.when(alt.datum.strong).then(alt.value(1)).otherwise(alt.value(0.75))
     drawn = alt.layer(bar, name, *(part.encode(x="value:Q", opacity=opacity) for part in (right, left)))
     return _plain(drawn.add_params(alt.param("largest"))).to_dict()
-
-
-def distribution(
-    frame: pd.DataFrame, value: str = "value", *, buckets: int = 48, width: int = 345, height: int = 72
-) -> alt.Chart:
-    """How often which number occurs: a histogram of the finite values, with its ends and its middle written.
-
-    Raises ValueError when the column is missing or no number in it is finite.
-    """
-    numbers = np.asarray(_columns(frame, value)[value], float)
-    numbers = numbers[np.isfinite(numbers)]
-    if not numbers.size:
-        raise ValueError(f"No finite number in the column {value}, so there is no distribution to draw.")
-    least, most = float(numbers.min()), float(numbers.max())
-    counts, edges = np.histogram(numbers, bins=buckets, range=None if least < most else (least - 0.5, most + 0.5))
-    data = pd.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
-    marks = {least, most} | ({0.0} if least < 0 < most and min(-least, most) > 0.12 * (most - least) else set())
-    axis = alt.Axis(
-        title=None, values=sorted(marks), format=".3~g", grid=False, domain=False, ticks=False, labelFlush=True
-    )
-    return _plain(
-        alt.Chart(data, width=width, height=height + PADDING)
-        .mark_bar(orient="vertical", color=INK, opacity=0.4)
-        .encode(
-            x=alt.X("from:Q", axis=axis, scale=alt.Scale(domain=[float(edges[0]), float(edges[-1])], nice=False)),
-            x2="to:Q",
-            y=alt.Y("count:Q").axis(None),
-            tooltip=[alt.Tooltip("from:Q", format=".3~g"), alt.Tooltip("to:Q", format=".3~g"), "count:Q"],
-        )
-    )
 
 
 def curves(
